@@ -1,18 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Shared by every Swift target: `unsafe` is a keyword that can be searched, imports say how far they reach.
-let strict: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .strictMemorySafety(),
-]
+// Unsafe flags and strictness about warnings are for this package alone: a package that uses the kit builds without them.
+let isDependency = Context.packageDirectory.contains("/checkouts/")
+
+// Shared by every Swift target: `unsafe` is a keyword that can be searched, imports state how far they reach.
+let strict: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .strictMemorySafety(),
+    ] + (isDependency ? [] : [.treatAllWarnings(as: .error)])
 
 // What ships does without the concurrency and regular-expression runtimes: a third of the start-up time and 3 MiB.
-// Unsafe flags are refused in a dependency, so a package that uses the kit builds without them.
-let isDependency = Context.packageDirectory.contains("/checkouts/")
 let lean: [SwiftSetting] =
     strict
     + (isDependency
@@ -130,33 +132,46 @@ let package = Package(
         .target(
             name: "CPixelLibraries", linkerSettings: [.linkedLibrary("lcms2")]),
         .target(
-            name: "ImageProcessing", dependencies: ["CPixelKernels", "CPixelLibraries", "ImageModel"],
+            name: "ImageProcessing", dependencies: ["CPixelKernels", "CPixelLibraries", "HostSystem", "ImageModel"],
             swiftSettings: lean),
-        // 4 the two sides; neither imports the other
+        // 4 the two sides; neither imports the other. The author's side:
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: lean),
+        // The host's side, four targets, each on those before it: the system; plugin files, judged without running them
+        // (so without the contract); sessions of plugins in process and in workers; the public API.
         .target(name: "CHostSystem"),
-        // Static, so that no command has one more library to load for what it hardly ever does.
+        // Static, so that no command has one more library to load for a rare use.
         .target(name: "CSignature", linkerSettings: [.linkedLibrary(":libsodium.a")]),
+        .target(name: "HostSystem", dependencies: ["CHostSystem", "ImageModel"], swiftSettings: lean),
         .target(
-            name: "CoderHost",
+            name: "PluginCatalogue", dependencies: ["CHostSystem", "CSignature", "HostSystem", "ImageModel"],
+            swiftSettings: lean),
+        .target(
+            name: "PluginRuntime",
             dependencies: [
-                "CCoderPlugin", "CHostSystem", "CIsolationWire", "CSignature", "ImageModel", "ImageProcessing",
+                "CCoderPlugin", "CHostSystem", "CIsolationWire", "HostSystem", "ImageModel", "ImageProcessing",
+                "PluginCatalogue",
             ],
             swiftSettings: lean),
-        // the process that a plugin runs in when nobody vouches for it or its input, and what the two say to each other
+        .target(
+            name: "CoderHost",
+            dependencies: ["HostSystem", "ImageModel", "ImageProcessing", "PluginCatalogue", "PluginRuntime"],
+            swiftSettings: lean),
+        // the process that runs plugins that are not trusted, and the protocol between host and worker
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
         .executableTarget(
             name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"], linkerSettings: plainC),
         // the kit that checks any plugin
         .target(name: "CConformance"),
         .executableTarget(
-            name: "CoderConformance", dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "ImageModel"],
+            name: "CoderConformance",
+            dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "CommandLineKit", "ImageModel"],
             swiftSettings: lean),
-        // 5 what is around the host: caches, downloads and the manager of both; the one place with a network stack
+        // 5 loading: caches, downloads and their manager; the only targets with a network stack
         .target(name: "CContentCheck"),
         .target(
             name: "ImageLoading",
             dependencies: [
+                "HostSystem",
                 "CContentCheck", "CHostSystem", "CoderHost", "ImageModel", "ImageProcessing",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
@@ -170,7 +185,8 @@ let package = Package(
             swiftSettings: strict),
         // 6 the command line: what its programs share, coderhost, and coderhost-fetch with the network
         .target(
-            name: "CommandLineKit", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            name: "CommandLineKit",
+            dependencies: ["CHostSystem", "CoderHost", "HostSystem", "ImageModel", "ImageProcessing"],
             swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         .executableTarget(
             name: "CoderHostCLI", dependencies: ["CoderHost", "CommandLineKit", "ImageModel", "ImageProcessing"],
@@ -195,7 +211,7 @@ let package = Package(
         // giflib, the second opinion on what the GIF room decodes by itself
         .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),
         .target(
-            name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            name: "TestSupport", dependencies: ["HostSystem", "CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/TestSupport",
             swiftSettings: strict),
         .target(
@@ -203,10 +219,12 @@ let package = Package(
             exclude: ["manifest.json"], swiftSettings: lean, linkerSettings: pluginLinkage, plugins: ["EmbedManifest"]),
         // what takes bytes from strangers, the program that feeds it with damaged ones, and a short run of both
         .target(
-            name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            name: "FuzzTargets", dependencies: ["PluginCatalogue", "CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .executableTarget(
-            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets", "ImageModel"], path: "Tests/Fuzz/Driver",
+            name: "FuzzDriver",
+            dependencies: ["PluginCatalogue", "PluginRuntime", "CoderHost", "FuzzTargets", "ImageModel"],
+            path: "Tests/Fuzz/Driver",
             swiftSettings: strict, linkerSettings: fuzzer),
         .testTarget(
             name: "FuzzTests",
@@ -216,9 +234,11 @@ let package = Package(
             path: "Tests/Fuzz/Tests", swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "ImageProcessingTests", dependencies: ["ImageProcessing", "ImageModel", "TestSupport"],
+            name: "ImageProcessingTests", dependencies: ["HostSystem", "ImageProcessing", "ImageModel", "TestSupport"],
             swiftSettings: strict),
-        .testTarget(name: "CCoderPluginTests", dependencies: ["CCoderPlugin", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CCoderPluginTests", dependencies: ["CCoderPlugin", "PluginCatalogue", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "CoderPluginKitTests", dependencies: ["CoderPluginKit", "CCoderPlugin", "ImageModel", "TestSupport"],
             swiftSettings: strict),
@@ -227,9 +247,12 @@ let package = Package(
             dependencies: ["CoderPluginKit", "ImageModel", "TestSupport", "GIFShim"] + rooms.map { $0.codec },
             swiftSettings: strict),
         .testTarget(
-            name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
+            name: "CoderHostTests",
+            dependencies: [
+                "PluginCatalogue", "PluginRuntime", "CoderHost", "ImageModel", "ImageProcessing", "TestSupport",
+            ],
             swiftSettings: strict),
-        // a server on loopback for whoever loads pictures
+        // a server on loopback for the tests of downloads
         .target(
             name: "LoadingTestSupport",
             dependencies: [
@@ -244,13 +267,14 @@ let package = Package(
             name: "CoderHostFetchTests",
             dependencies: ["CoderHost", "CoderHostCLI", "CoderHostFetch", "LoadingTestSupport", "TestSupport"],
             swiftSettings: strict),
-        // what is killed and starved while it uses a disk cache
+        // a program that tests kill and starve while it uses a disk cache
         .executableTarget(
             name: "LoadingProver", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
             path: "Tests/Prove/Loading", swiftSettings: strict),
         .testTarget(
             name: "ImageLoadingTests",
             dependencies: [
+                "HostSystem",
                 "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "LoadingTestSupport",
                 "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -270,6 +294,8 @@ let package = Package(
             name: "HostileTests", dependencies: ["CoderHostCLI", "CoderWorker", "TestSupport"],
             path: "Tests/Hostile/Tests", swiftSettings: strict),
         .testTarget(
+            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "ImageModel"], swiftSettings: strict),
+        .testTarget(
             name: "CoderHostCLITests",
             dependencies: [
                 "CoderHost", "CoderHostCLI", "CommandLineKit", "ImageModel", "ImageProcessing", "TestSupport",
@@ -282,14 +308,27 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "CommandLineKit", "ImageModel",
-                "ImageProcessing", "TestSupport",
+                "PluginRuntime",
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "CommandLineKit", "ImageLoading",
+                "ImageModel", "ImageProcessing", "TestSupport",
             ],
             swiftSettings: strict),
     ]
 )
 
-// Building all tests takes minutes: CODERHOST_TESTS=CodecTests,ImageModelTests builds these alone.
+// CODERHOST_TESTS=CodecTests,ImageModelTests builds these tests alone: all of them take minutes.
 if let only = Context.environment["CODERHOST_TESTS"]?.split(separator: ",") {
     package.targets.removeAll { target in target.type == .test && !only.contains { $0 == target.name } }
+}
+
+// CODERHOST_LOCAL=1 leaves out the network stack and the tests, so that `make run` builds in a third of the time.
+if Context.environment["CODERHOST_LOCAL"] != nil {
+    let network: Set = ["ImageLoading", "CoderHostFetch", "LoadingProver", "LoadingTestSupport"]
+    let others: Set = ["TestSupport", "FuzzTargets", "FuzzDriver", "ExampleMosaic", "CContentCheck", "GIFShim"]
+    let left = network.union(others)
+    package.dependencies = []
+    package.targets.removeAll { $0.type == .test || left.contains($0.name) }
+    package.products.removeAll { product in
+        ["ImageLoading", "coderhost-fetch", "coderhost-fuzz", "loading-prover", "example-mosaic"].contains(product.name)
+    }
 }

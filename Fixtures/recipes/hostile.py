@@ -17,7 +17,7 @@ def truncated(pictures):
     for name, (kind, share) in cuts.items():
         data = pictures[name]
         yield (f"truncated-{name}", data[:int(len(data) * share)], kind,
-               f"pictures/{name}, cut after {share:.0%} of its bytes", "truncated")
+               f"images/{name}, cut after {share:.0%} of its bytes", "truncated")
 
 
 def huge():

@@ -95,7 +95,7 @@ def valid():
     line_feeds = (13, 9, [[(10,) for _ in row] for row in gray[2]])
     add("samples-like-white-space.pgm", raw("P5", line_feeds, 255),
         "every sample is a line feed, so only one white space may be skipped behind maxval", line_feeds, 1, 255)
-    add("two-pictures.ppm", raw("P6", rgb, 255) + raw("P6", figures.f_rgb(7, 5), 255),
+    add("two-images.ppm", raw("P6", rgb, 255) + raw("P6", figures.f_rgb(7, 5), 255),
         "a second picture behind the first, as the format allows; the first counts", rgb, 3, 255)
     add("trailing-bytes.ppm", raw("P6", rgb, 255) + b"\0\xff\0\xff", "bytes behind the picture", rgb, 3, 255)
     dot = (1, 1, [[(200, 100, 50)]])

@@ -1,6 +1,6 @@
 package import ImageModel
 
-/// One box: its type and where its payload stands.
+/// One box: its type and the position of its payload.
 ///
 ///     | size 4 | type 4 | [size 8, if size = 1] | payload … |          size 0: up to the end
 ///
@@ -10,9 +10,9 @@ package struct Box {
     package let payload: Range<Int>
 }
 
-/// A bounds-checked cursor over bytes that are all there.
+/// A bounds-checked cursor over bytes that are all present.
 ///
-/// Reading past the end is damage, not a lack of input: the box that holds the bytes has told its size.
+/// Reading past the end is damage, not missing input: the enclosing box has declared its size.
 package struct BoxCursor {
     package let bytes: [UInt8]
     package private(set) var offset: Int
@@ -44,13 +44,13 @@ package struct BoxCursor {
         offset += count
     }
 
-    /// Version and flags of a full box.
+    /// Reads the version and flags of a full box.
     package mutating func fullBox() throws(CoderError) -> (version: Int, flags: Int) {
         let word = Int(try u32())
         return (word >> 24, word & 0xFF_FFFF)
     }
 
-    /// The bytes up to the next zero, which is stepped over; an end without a zero counts as one.
+    /// Returns the bytes up to the next zero and skips the zero; a missing zero at the end is accepted.
     package mutating func string() -> String {
         let stop = bytes[offset..<end].firstIndex(of: 0) ?? end
         let text = String(decoding: bytes[offset..<stop], as: UTF8.self)
@@ -58,7 +58,7 @@ package struct BoxCursor {
         return text
     }
 
-    /// Steps over the next box and answers it; nil at the end.
+    /// Reads the next box and moves behind it; nil at the end.
     package mutating func box() throws(CoderError) -> Box? {
         if isAtEnd { return nil }
         let start = offset
@@ -67,7 +67,7 @@ package struct BoxCursor {
         if size == 1 { size = try uint(8) }
         if size == 0 { size = UInt64(end - start) }
         guard let length = Int(exactly: size), length >= offset - start, length <= end - start else {
-            throw .corrupt("the box '\(type)' has a size that cannot be", at: nil)
+            throw .corrupt("the box '\(type)' has an invalid size", at: nil)
         }
         let payload = offset..<start + length
         offset = payload.upperBound

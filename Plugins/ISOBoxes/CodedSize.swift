@@ -1,15 +1,15 @@
 package import ImageModel
 
-/// The size a coded stream will ask memory for, whatever the boxes around it say.
+/// The size for which a decoder of the coded stream will allocate memory, independent of the boxes around the stream.
 ///
-/// Nothing is answered for a stream this reader does not understand: the decoder will refuse it, too.
+/// Nil for a stream that this reader cannot parse: the decoder will refuse it, too.
 package enum CodedSize {
     /// The size in a sequence parameter set; nil for any other NAL unit.
     ///
     /// - Source: ITU-T H.265 sections 7.3.1.2 (header), 7.3.2.2 (set), 7.3.3 (profile and level).
     package static func hevc(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.coded }
 
-    /// The size of what is shown of that, as libde265 cuts it.
+    /// The size of its visible part, as libde265 crops it.
     ///
     /// - Source: ITU-T H.265 section 7.4.3.2.1 (conformance window), table 6-1 (its units).
     package static func hevcWindow(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.shown }
@@ -98,7 +98,7 @@ package enum CodedSize {
         return nil
     }
 
-    /// Takes the 3 out of every 0 0 3.
+    /// Removes the 3 from every 0 0 3.
     ///
     /// - Source: ITU-T H.265 section 7.3.1.1.
     private static func unescaped(_ unit: ArraySlice<UInt8>) -> [UInt8] {
@@ -116,7 +116,7 @@ package enum CodedSize {
     }
 }
 
-/// Bits from the highest of each byte down; zeros behind the end.
+/// Reads bits from the highest of each byte down; zeros behind the end.
 package struct BitReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -124,7 +124,7 @@ package struct BitReader {
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     package var isExhausted: Bool { position > bytes.count * 8 }
-    /// Bytes begun so far.
+    /// The number of bytes read, including a partial one.
     package var bytesRead: Int { (position + 7) / 8 }
 
     package mutating func skip(_ count: Int) { position += count }
@@ -142,7 +142,7 @@ package struct BitReader {
 
     package mutating func flag() -> Bool { read(1) == 1 }
 
-    /// An unsigned Exp-Golomb number, clamped to 32 bits.
+    /// Reads an unsigned Exp-Golomb number, clamped to 32 bits.
     ///
     /// - Source: ITU-T H.265 section 9.2.
     package mutating func exponential() -> Int {

@@ -1,12 +1,12 @@
 internal import CoderPluginKit
 package import ImageModel
 
-/// The images that each image of a file is made of; refuses those that must not be decoded.
+/// The images of which each image of a file consists; refuses images that are unsafe to decode.
 ///
-/// Every item is looked at once, however many images lead to it: files may derive thousands of images from one,
-/// in long chains or in circles.
+/// Visits every item once, even if many images refer to it: a file may derive thousands of images from one, in long
+/// chains or in circles.
 ///
-/// libheif 1.15 follows circles until the stack ends, and decoders trust the sizes in the streams.
+/// libheif 1.15 follows circles until the stack overflows, and decoders trust the sizes in the streams.
 package final class Derivations {
     package let table: ItemTable
     package let limits: DecodeLimits
@@ -15,11 +15,11 @@ package final class Derivations {
     private var alphas: [UInt32: Result<UInt32?, CoderError>] = [:]
 
     private struct Node {
-        /// Levels of images below this one.
+        /// The number of levels below this image.
         var height = 0
-        /// Pixels of this image and of all below, each as often as it is drawn.
+        /// The pixels of this image and of all images below, each counted as often as it is drawn.
         var cost = 0
-        /// The first image with samples of its own.
+        /// The first image with its own samples.
         var coded: UInt32?
         var failure: CoderError?
     }
@@ -29,28 +29,28 @@ package final class Derivations {
         self.limits = limits
     }
 
-    /// Refuses an image that must not be decoded.
+    /// Refuses an image that is unsafe to decode.
     ///
     /// - Throws: `.unsupported`, `.corrupt`, `.limitExceeded`.
     package func check(image id: UInt32) throws(CoderError) {
         let size = try size(id)
         _ = try coded(id)
         try checkWhole(size, of: id)
-        // Overlays may draw the same image thousands of times.
+        // An overlay may draw the same image thousands of times.
         let allowed = max(16 * (size.area ?? 0), 64_000_000)
         let cost = node(id).cost
         if cost > allowed { throw .limit("pixels", allowed: allowed, requested: cost) }
     }
 
-    /// The first image with samples of its own below `id`.
+    /// Returns the first image with its own samples below `id`.
     package func coded(_ id: UInt32) throws(CoderError) -> UInt32 {
         let node = node(id)
         if let failure = node.failure { throw failure }
-        guard let coded = node.coded else { throw .corrupt("a derived image leads to none with samples") }
+        guard let coded = node.coded else { throw .corrupt("a derived image has no source with samples") }
         return coded
     }
 
-    /// Width and height after the transforms.
+    /// Returns the size after the transforms.
     package func size(_ id: UInt32) throws(CoderError) -> PixelSize {
         if let known = sizes[id] { return try known.get() }
         let result: Result<PixelSize, CoderError>
@@ -63,7 +63,7 @@ package final class Derivations {
         return try result.get()
     }
 
-    /// The item that holds the alpha channel of `id`: one of the same size.
+    /// Returns the item with the alpha channel of `id`: one of the same size.
     ///
     /// - Source: ISO/IEC 23008-12 sections 6.5.8 and B.2.2; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
     package func alpha(_ id: UInt32) throws(CoderError) -> UInt32? {
@@ -86,12 +86,12 @@ package final class Derivations {
         return try result.get()
     }
 
-    /// Whether there is an alpha channel, or something that should be one.
+    /// Whether there is an alpha channel, or an item that declares to be one.
     package func hasAlpha(_ id: UInt32) -> Bool {
         do throws(CoderError) { return try alpha(id) != nil } catch { return true }
     }
 
-    /// The auxiliary images of `id` that should be an alpha channel.
+    /// Returns the auxiliary images of `id` that declare to be an alpha channel.
     package func alphaCount(_ id: UInt32) -> Int {
         table.sources("auxl", to: id).filter { Self.alphaKinds.contains(table.auxiliaryKind(of: $0) ?? "") }.count
     }
@@ -100,7 +100,7 @@ package final class Derivations {
         "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
     ]
 
-    /// The images that decoding `id` reads, itself first.
+    /// Returns the images that decoding `id` reads, itself first.
     package func closure(of id: UInt32) -> [UInt32] {
         var found = [id]
         var seen: Set<UInt32> = [id]
@@ -118,13 +118,13 @@ package final class Derivations {
 
     // MARK: Walking
 
-    /// Looks at `root` and at all images below, without recursion: a chain may be as long as the file has items.
+    /// Visits `root` and all images below, without recursion: a chain may be as long as the number of items.
     private func node(_ root: UInt32) -> Node {
         if let known = nodes[root] { return known }
         var path: [(id: UInt32, sources: [UInt32], next: Int)] = []
         func enter(_ id: UInt32) {
-            // Holds until the image is done: who meets it before that is a part of it.
-            nodes[id] = Node(failure: .corrupt("an image is made of itself"))
+            // Valid until the image is complete: an image that reaches it before that contains itself.
+            nodes[id] = Node(failure: .corrupt("an image contains itself"))
             path.append((id, sources(of: id), 0))
         }
         enter(root)
@@ -171,7 +171,7 @@ package final class Derivations {
 
     // MARK: Limits
 
-    /// Holds an image that is decoded as a whole against the limits.
+    /// Checks an image that is decoded completely against the limits.
     package func check(_ size: PixelSize) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
@@ -183,7 +183,7 @@ package final class Derivations {
         }
     }
 
-    /// The canvas of a grid is left to who wants all of it: its tiles are decoded one by one.
+    /// Does not check the canvas of a grid, whose tiles are decoded one by one; the caller that decodes all of it does.
     private func checkWhole(_ size: PixelSize, of id: UInt32) throws(CoderError) {
         let hasTiles = table.items[id]?.type == "grid" && table.targets("dimg", from: id).count > 1
         if !hasTiles { try check(size) }
@@ -202,13 +202,14 @@ package final class Derivations {
         }
     }
 
-    /// A coded image is padded to whole blocks and may be cropped, but not from a wall to a stamp.
+    /// Limits the difference of stream and image size: a coded image is padded to whole blocks and may be cropped, but
+    /// not by a large factor.
     package func checkCoded(_ size: PixelSize, of id: UInt32) throws(CoderError) {
         try check(size)
         for property in table.properties(of: id) {
             guard case .extent(let stored) = property, let area = size.area else { continue }
             if area / 8 > (stored.area ?? 0) + 65_536 {
-                throw .corrupt("an image of \(stored) holds a stream of \(size)")
+                throw .corrupt("an image of \(stored) has a stream of \(size)")
             }
         }
     }

@@ -1,6 +1,6 @@
 package import ImageModel
 
-/// The size of the canvas in the rule of a derived image.
+/// The canvas size in the data of a derived image.
 ///
 /// - Source: ISO/IEC 23008-12 sections 6.6.2.2 (overlay) and 6.6.2.3 (grid).
 package enum DerivedCanvas {
@@ -8,7 +8,7 @@ package enum DerivedCanvas {
     package static func overlay(_ rule: [UInt8]) throws(CoderError) -> PixelSize { try canvas(rule, sizesAt: 10) }
 
     private static func canvas(_ rule: [UInt8], sizesAt start: Int) throws(CoderError) -> PixelSize {
-        guard rule.count > 1 else { throw .corrupt("a derived image without a rule") }
+        guard rule.count > 1 else { throw .corrupt("a derived image has no data") }
         var fields = BoxCursor(rule)
         try fields.skip(start)
         let width = rule[1] & 1 == 0 ? 2 : 4

@@ -1,21 +1,21 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// Boxes that show a library a single image of a file, and only the items that it is made of.
+/// Boxes that present a single image of a file to a library, with only the items of which it consists.
 ///
-/// Put in front of the file, they make another one: all of the file becomes a box of data.
+/// In front of the file they form a new file, in which the original file is a data box.
 ///
 ///     ftyp | meta | mdat: the file
 ///
-/// libheif 1.15 and libavif 0.11 read no items but the image and those of its tiles and alpha, so nothing else in the
-/// file can stop them.
+/// libheif 1.15 and libavif 0.11 read only the items of the image, its tiles and its alpha, so other items cannot make
+/// them fail.
 package struct Excerpt {
     package private(set) var prefix: [UInt8] = []
     private let members: [Member]
     private let numbers: [UInt32: UInt16]
     private let derivations: Derivations
     private let brand: FourCC
-    /// Data of items in the `meta` box itself.
+    /// Data of items that is stored in the `meta` box itself.
     private var inline: [UInt8] = []
 
     private struct Member {
@@ -26,10 +26,10 @@ package struct Excerpt {
     }
 
     /// - Parameters:
-    ///   - members: all items that are needed, that of the image first.
-    ///   - brand: of the file that the boxes make.
-    ///   - needsData: whether the bytes of the items have to be there.
-    ///   - keeping: which properties the items keep.
+    ///   - members: all needed items, that of the image first.
+    ///   - brand: the brand of the new file.
+    ///   - needsData: whether the bytes of the items must be available.
+    ///   - keeping: selects the properties that the items keep.
     package init(
         _ members: [UInt32], in derivations: Derivations, from source: ByteSource, brand: FourCC = "mif1",
         needsData: Bool = true, keeping: (ItemProperty) -> Bool = { _ in true }
@@ -39,13 +39,13 @@ package struct Excerpt {
         var links = 0
         for id in members {
             guard let item = table.items[id] else {
-                throw .corrupt("item \(id), which an image is made of, is not there")
+                throw .corrupt("item \(id), a part of an image, is missing")
             }
             var places: [Range<Int>] = []
             let isInline = item.extents.first?.method == 1
             for extent in item.extents {
                 let place = try table.place(extent, in: source, needsData: needsData)
-                // A length of 0 stands for "up to the end".
+                // A length of 0 means "up to the end".
                 if place.isEmpty { continue }
                 places.append(isInline ? inline.count..<inline.count + place.count : place)
                 if isInline { inline += table.bytes[place] }
@@ -54,7 +54,7 @@ package struct Excerpt {
             found.append(Member(item: item, properties: properties, isInline: isInline, places: places))
             links += table.targets("dimg", from: id).count + 2
         }
-        // Libraries look through all references for every item.
+        // Libraries search all references for every item.
         let steps = links.multipliedReportingOverflow(by: found.count)
         if steps.overflow || steps.partialValue > 50_000_000 {
             throw .limit("references", allowed: 50_000_000, requested: steps.partialValue)
@@ -73,7 +73,7 @@ package struct Excerpt {
             $0.code(brand)
         }
         out.fullBox("meta") { meta(&$0, shift: shift) }
-        // The size in eight bytes, for a file of any length.
+        // An eight-byte size, for a file of any length.
         out.u32(1)
         out.code("mdat")
         out.u64(16 + source.available)
@@ -95,7 +95,7 @@ package struct Excerpt {
     }
 
     private func places(_ out: inout BoxWriter, shift: Int) {
-        // Bytes of an offset and of a length.
+        // The bytes of an offset and of a length.
         out.u16(0x8800)
         out.u16(UInt16(members.count))
         for (index, member) in members.enumerated() {
@@ -152,7 +152,7 @@ package struct Excerpt {
                 places[association.index] = UInt16(places.count + 1)
             }
         }
-        // Numbers of properties in two bytes.
+        // Property numbers of two bytes.
         out.fullBox("ipma", flags: 1) {
             $0.u32(UInt32(members.count))
             for (index, member) in members.enumerated() {

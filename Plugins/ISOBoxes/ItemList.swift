@@ -1,6 +1,6 @@
 package import ImageModel
 
-/// One of the images that the file holds for itself, not as a part of another one.
+/// One listed image of the file, not a part of another image.
 package struct ListedImage {
     package let id: UInt32
     package var role: ImageItem.Role
@@ -10,9 +10,9 @@ package struct ListedImage {
     package var kind: String?
 }
 
-/// The images of a file, each once: the primary one, the further ones, then thumbnails and auxiliary images.
+/// The images of a file, each once: the primary image, other visible images, then thumbnails and auxiliary images.
 ///
-/// Tiles and hidden sources of derived images are parts, and not listed.
+/// Omits tiles and hidden sources of derived images.
 ///
 /// - Complexity: linear in the items and references of the file.
 /// - Source: ISO/IEC 23008-12 sections 6.4 (roles), 6.6.2 (derived images) and 6.8 (groups).
@@ -43,7 +43,7 @@ package struct ItemList {
             append(ListedImage(id: id, role: .page))
         }
         for group in table.groups { take(group) }
-        // Images of images, too: a gain map may have a thumbnail.
+        // Nested images, too: a gain map may have a thumbnail.
         var next = 0
         let maps = Dictionary(grouping: gainMaps, by: \.of)
         while next < images.count {
@@ -79,7 +79,7 @@ package struct ItemList {
         }
     }
 
-    /// Kinds of images that are listed but not decoded, so that the list is complete.
+    /// Kinds of images that are listed but cannot be decoded, so that the list is complete.
     private static let unserved: Set<FourCC> = ["avc1", "hvt1", "j2k1", "jpeg", "lhv1", "unci", "vvc1"]
     /// - Source: ISO 21496-1 annex C.
     private static let gainMap = "urn:iso:std:iso:ts:21496:-1"

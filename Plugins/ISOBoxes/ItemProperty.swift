@@ -1,14 +1,14 @@
 package import ImageModel
 
-/// A property that items of the file point to.
+/// A property that items of the file refer to.
 ///
 /// - Source: ISO/IEC 23008-12 (HEIF) section 6.5; ISO/IEC 14496-12 section 12.1.5 for `colr`.
 package enum ItemProperty {
-    /// Width and height before any transform.
+    /// The size before any transform.
     case extent(PixelSize)
     case codePoints(CodePoints)
     case profile(Range<Int>)
-    /// Quarter turns against the clock.
+    /// Counterclockwise quarter turns.
     case rotation(Int)
     /// 0 exchanges top and bottom, 1 left and right.
     case mirror(Int)
@@ -18,7 +18,7 @@ package enum ItemProperty {
     case av1(AV1Configuration)
     case other(FourCC)
 
-    /// Whether it turns, mirrors or crops.
+    /// Whether the property rotates, mirrors or crops.
     package var isTransform: Bool {
         switch self {
         case .rotation, .mirror, .cleanAperture: true
@@ -26,7 +26,7 @@ package enum ItemProperty {
         }
     }
 
-    /// Whether it states colors.
+    /// Whether the property declares colors.
     package var isColor: Bool {
         switch self {
         case .codePoints, .profile, .other("colr"): true
@@ -80,15 +80,15 @@ package enum ItemProperty {
     }
 }
 
-/// The part of a coded image that is shown.
+/// The visible part of a coded image.
 ///
 /// - Source: ISO/IEC 14496-12 section 12.1.4.
 package struct CleanAperture {
-    /// Rounded to whole pixels, as libheif does.
+    /// The size, rounded to whole pixels as libheif does.
     package let size: PixelSize
     /// Whether width and height are whole numbers.
     private let isWhole: Bool
-    /// From the center of the image to that of the part.
+    /// The offset from the center of the image to the center of the part.
     private let across, down: Fraction
 
     private typealias Fraction = (numerator: Int, denominator: Int)
@@ -97,7 +97,7 @@ package struct CleanAperture {
         func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Fraction {
             let fraction = (numerator: Int(try fields.u32()), denominator: Int(try fields.u32()))
             guard fraction.denominator > 0, fraction.denominator <= Int(Int32.max) else {
-                throw .corrupt("a 'clap' with a zero")
+                throw .corrupt("a 'clap' box has a zero denominator")
             }
             return fraction
         }
@@ -108,7 +108,7 @@ package struct CleanAperture {
         size = PixelSize(rounded(width), rounded(height))
         isWhole = width.numerator % width.denominator == 0 && height.numerator % height.denominator == 0
         func offset(_ fields: inout BoxCursor) -> Fraction {
-            // A box that ends early is libheif's to refuse: no part is as far off.
+            // libheif refuses a box that ends early: no valid offset is as large.
             guard let numerator = try? fields.u32(), let denominator = try? fields.u32(), denominator > 0 else {
                 return (Int(Int32.max), 1)
             }
@@ -118,7 +118,7 @@ package struct CleanAperture {
         down = offset(&fields)
     }
 
-    /// The part of an image; nil where it is not inside, or not of whole pixels.
+    /// Returns the visible part of an image; nil if it is not inside the image, or not of whole pixels.
     package func rect(in image: PixelSize) -> PixelRect? {
         guard isWhole, !size.isEmpty, size.width <= image.width, size.height <= image.height else { return nil }
         // Rounded down, as libheif does.
@@ -136,7 +136,7 @@ package struct CleanAperture {
     }
 }
 
-/// What an `hvcC` box tells beside the parameter sets, which follow as NAL units.
+/// The fields of an `hvcC` box before the parameter sets, which follow as NAL units.
 ///
 /// - Source: ISO/IEC 14496-15 section 8.3.3.1.
 package struct HEVCConfiguration {
@@ -163,15 +163,15 @@ package struct HEVCConfiguration {
     }
 }
 
-/// The extremes of the sizes in the sequence parameter sets of a stream.
+/// The largest and smallest sizes in the sequence parameter sets of a stream.
 package struct CodedSizes {
     package private(set) var first: PixelSize?
     package private(set) var longest = PixelSize.zero
     package private(set) var largest = PixelSize.zero
-    /// The smallest width and height that is shown; nil without any set.
+    /// The smallest visible width and height; nil without parameter sets.
     package private(set) var leastShown: PixelSize?
 
-    /// - Parameter unit: any NAL unit; others than sets have no size.
+    /// - Parameter unit: any NAL unit; only parameter sets have a size.
     package mutating func add(set unit: ArraySlice<UInt8>) {
         guard let size = CodedSize.hevc(unit), let shown = CodedSize.hevcWindow(unit) else { return }
         first = first ?? size
@@ -182,13 +182,13 @@ package struct CodedSizes {
     }
 }
 
-/// What an `av1C` box tells; the sequence header may follow.
+/// The fields of an `av1C` box; the sequence header may follow.
 ///
 /// - Source: AV1 Codec ISO Media File Format Binding, section 2.3.
 package struct AV1Configuration {
     package let isGray: Bool
     package let depth: Int
-    /// The size in the sequence header, where it is there.
+    /// The size in the sequence header, if there is one.
     package let coded: PixelSize?
 
     package init(_ fields: inout BoxCursor) throws(CoderError) {

@@ -1,16 +1,16 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// A place that holds a piece of an item.
+/// The position of a piece of an item.
 package struct ItemExtent {
-    /// 0: from the start of the file, 1: in the `idat` box; anything else is not served.
+    /// 0: relative to the start of the file, 1: to the `idat` box; other values are not supported.
     package var method: Int
     package var offset: UInt64
     /// 0: up to the end.
     package var length: UInt64
 }
 
-/// One item of the `meta` box: a coded picture, a rule that derives one, or metadata.
+/// One item of the `meta` box: a coded image, a derived image, or metadata.
 package struct Item {
     package let id: UInt32
     package var type: FourCC
@@ -29,11 +29,11 @@ package struct Item {
 /// A property of an item.
 package struct ItemAssociation {
     package let index: Int
-    /// Whether a reader that does not know the property must not show the item.
+    /// Whether a reader that does not support the property must not show the item.
     package let isEssential: Bool
 }
 
-/// Items that belong together.
+/// A group of items.
 ///
 /// - Source: ISO/IEC 14496-12 section 8.18.3.
 package struct EntityGroup {
@@ -49,24 +49,24 @@ package struct ItemReference {
     package let to: [UInt32]
 }
 
-/// Everything the `meta` box says, without a byte of pixels.
+/// The contents of the `meta` box, without pixels.
 ///
 ///     meta ─┬─ hdlr  pict
 ///           ├─ pitm  the primary item
 ///           ├─ iinf ── infe  type of each item
-///           ├─ iloc  where its bytes are
+///           ├─ iloc  position of its bytes
 ///           ├─ iref  thmb, auxl, dimg, cdsc, prem
-///           ├─ grpl  which items belong together
+///           ├─ grpl  groups of items
 ///           └─ iprp ─┬─ ipco  the properties
-///                    └─ ipma  which item has which, in order
+///                    └─ ipma  properties of each item, in order
 ///
 /// - Source: ISO/IEC 14496-12 section 8.11; ISO/IEC 23008-12 sections 6 and 9.
 package struct ItemTable {
-    /// The payload of the `meta` box; every range of a property is a range of it.
+    /// The payload of the `meta` box; contains every range of a property.
     package let bytes: [UInt8]
     package private(set) var primary: UInt32 = 0
     package private(set) var items: [UInt32: Item] = [:]
-    /// Every item with a type, as the file lists them.
+    /// Every item with a type, in the order of the file.
     package private(set) var order: [UInt32] = []
     package private(set) var groups: [EntityGroup] = []
     package private(set) var properties: [ItemProperty] = []
@@ -77,7 +77,7 @@ package struct ItemTable {
     private var incoming: [UInt32: [Int]] = [:]
     private var inlineData: Range<Int> = 0..<0
 
-    /// As many as libheif takes.
+    /// The maximum number that libheif accepts.
     package static let maxItems = 20_000
     private static let maxExtents = 32
 
@@ -85,7 +85,7 @@ package struct ItemTable {
         self.bytes = bytes
         var cursor = BoxCursor(bytes)
         _ = try cursor.fullBox()
-        try BoxPlaces.check(cursor)
+        try BoxPositions.check(cursor)
         var hasPrimary = false
         while let box = try cursor.box() {
             var fields = cursor.inside(box)
@@ -103,10 +103,10 @@ package struct ItemTable {
             default: break
             }
         }
-        guard hasPrimary else { throw .corrupt("no item is marked as the picture to show") }
+        guard hasPrimary else { throw .corrupt("the file has no primary image") }
     }
 
-    // MARK: Asking
+    // MARK: Lookup
 
     package func properties(of id: UInt32) -> [ItemProperty] {
         (items[id]?.properties ?? []).map { properties[$0.index] }
@@ -123,17 +123,17 @@ package struct ItemTable {
         return nil
     }
 
-    /// The size of a tile of a grid, before any transform.
+    /// Returns the size of a tile of a grid, before any transform.
     package func tileSize(of tile: UInt32) throws(CoderError) -> PixelSize {
         var sizes: [PixelSize] = []
         for property in properties(of: tile) {
             switch property {
             case .extent(let size): sizes.append(size)
-            case .cleanAperture, .rotation: throw .unsupported("a grid of tiles that are turned or cropped")
+            case .cleanAperture, .rotation: throw .unsupported("a grid of rotated or cropped tiles")
             default: break
             }
         }
-        guard sizes.count == 1 else { throw .corrupt("a tile of a grid without a size, or with several") }
+        guard sizes.count == 1 else { throw .corrupt("a tile of a grid has no size, or several") }
         return sizes[0]
     }
 
@@ -145,9 +145,9 @@ package struct ItemTable {
         (incoming[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.map(\.from)
     }
 
-    /// The bytes of an item, put together.
+    /// Returns the joined bytes of an item.
     ///
-    /// - Throws: `.needsInput` or `.truncated` where the source ends before them, `.limitExceeded` above `limit`.
+    /// - Throws: `.needsInput` or `.truncated` if the source ends before them, `.limitExceeded` above `limit`.
     package func data(of id: UInt32, from source: ByteSource, limit: Int) throws(CoderError) -> [UInt8] {
         var joined: [UInt8] = []
         for extent in items[id]?.extents ?? [] {
@@ -171,7 +171,7 @@ package struct ItemTable {
         return count
     }
 
-    /// The first bytes of an item that stands in the `meta` box itself; nil for any other.
+    /// Returns the first bytes of an item stored in the `meta` box itself; nil for any other item.
     package func inlineBytes(of id: UInt32, atMost limit: Int) -> [UInt8]? {
         guard let extents = items[id]?.extents, extents.count == 1, extents[0].method == 1,
             let offset = Int(exactly: extents[0].offset), let length = Int(exactly: extents[0].length),
@@ -181,14 +181,14 @@ package struct ItemTable {
         return Array(bytes[start..<start + min(length, limit)])
     }
 
-    /// The bytes of the file, or of the box 'idat', that an extent is a part of.
+    /// Returns the bytes of the file, or of the 'idat' box, to which an extent refers.
     package func available(_ extent: ItemExtent, in source: ByteSource) -> Int {
         extent.method == 1 ? inlineData.count : source.available
     }
 
-    /// Where an extent stands, in the source or (method 1) in `bytes`.
+    /// Returns the range of an extent, in the source or (method 1) in `bytes`.
     ///
-    /// - Parameter needsData: whether the bytes have to be there already.
+    /// - Parameter needsData: whether the bytes must be available already.
     package func place(
         _ extent: ItemExtent, in source: ByteSource, needsData: Bool = true
     ) throws(CoderError) -> Range<Int> {
@@ -199,8 +199,8 @@ package struct ItemTable {
         guard let offset = Int(exactly: extent.offset), let length = Int(exactly: extent.length),
             offset <= available, length <= available - offset
         else {
-            if inline { throw .corrupt("an item lies outside of its box") }
-            throw source.isComplete ? .truncated("an item lies behind the end of the file") : .needsInput
+            if inline { throw .corrupt("an item is outside its box") }
+            throw source.isComplete ? .truncated("an item is behind the end of the file") : .needsInput
         }
         let end = length == 0 ? max(offset, self.available(extent, in: source)) : offset + length
         return start + offset..<start + end
@@ -218,7 +218,7 @@ extension ItemTable {
             guard box.type == "infe" else { continue }
             var entry = fields.inside(box)
             let (version, flags) = try entry.fullBox()
-            // Versions 0 and 1 have no item type; they are not used for pictures.
+            // Versions 0 and 1 have no item type; they are not used for images.
             guard version >= 2 else { continue }
             let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
             guard typed.insert(id).inserted else { throw .corrupt("item \(id) has two types") }
@@ -250,14 +250,14 @@ extension ItemTable {
         let baseSize = sizes >> 4 & 15
         let indexSize = version == 0 ? 0 : sizes & 15
         for size in [offsetSize, lengthSize, baseSize] where ![0, 4, 8].contains(size) {
-            throw .unsupported("places in numbers of \(size) bytes")
+            throw .unsupported("an item offset of \(size) bytes")
         }
-        // libheif reads no index in version 1.
+        // libheif does not read an index in version 1.
         guard indexSize == 0 else { throw .unsupported("items made of other items") }
         var placed: Set<UInt32> = []
         for _ in 0..<(try fields.uint(version < 2 ? 2 : 4)) {
             let id = UInt32(try fields.uint(version < 2 ? 2 : 4))
-            guard placed.insert(id).inserted else { throw .corrupt("item \(id) has two places") }
+            guard placed.insert(id).inserted else { throw .corrupt("item \(id) has two positions") }
             let method = version == 0 ? 0 : try fields.u16() & 15
             _ = try fields.u16()
             let base = try fields.uint(baseSize)
@@ -268,7 +268,7 @@ extension ItemTable {
             }
             for _ in 0..<count {
                 let (offset, overflow) = base.addingReportingOverflow(try fields.uint(offsetSize))
-                guard !overflow else { throw .corrupt("an item lies behind the end of the numbers") }
+                guard !overflow else { throw .corrupt("the position of an item overflows") }
                 extents.append(ItemExtent(method: method, offset: offset, length: try fields.uint(lengthSize)))
             }
             try change(id) { $0.extents = extents }
@@ -283,7 +283,7 @@ extension ItemTable {
             var targets: [UInt32] = []
             for _ in 0..<(try entry.u16()) { targets.append(UInt32(try entry.uint(width))) }
             outgoing[from, default: []].append(references.count)
-            // Once for each, however often it names the same item: a grid may be made of 65,535 times one tile.
+            // Once for each item, even if it is repeated: a grid may consist of one tile, 65,535 times.
             for target in targets where incoming[target]?.last != references.count {
                 incoming[target, default: []].append(references.count)
             }
@@ -315,16 +315,16 @@ extension ItemTable {
                     let essential = flags & 1 == 0 ? 0x80 : 0x8000
                     let index = field & (essential - 1)
                     if index == 0 { continue }
-                    guard index <= properties.count else { throw .corrupt("a property that is not there") }
+                    guard index <= properties.count else { throw .corrupt("an item refers to a missing property") }
                     found.append(ItemAssociation(index: index - 1, isEssential: field & essential != 0))
                 }
-                // As many as one list can hold; a second list of an item adds to the first.
+                // The maximum of one list; a second list of an item is added to the first.
                 try change(id) { $0.properties += found.prefix(255 - $0.properties.count) }
             }
         }
     }
 
-    /// Reads the groups up to the first damaged one: no image needs them.
+    /// Reads the groups up to the first damaged one: decoding needs no groups.
     private mutating func readGroups(_ fields: inout BoxCursor) {
         while let box = try? fields.box() {
             var entry = fields.inside(box)

@@ -1,7 +1,7 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// Exif, XMP and the color profile of an image.
+/// Reads Exif, XMP and the color profile of an image.
 package struct MetadataReader {
     package let table: ItemTable
     package let session: DecoderSession
@@ -14,7 +14,7 @@ package struct MetadataReader {
             if let limit = limitPassed(profile.count) { throw limit }
             found.append(MetadataBlob(.icc, Array(table.bytes[profile])))
         }
-        // Many items may name the same bytes of a small file.
+        // Many items may refer to the same bytes of a small file.
         var budget = MetadataBudget(session.limits)
         for item in table.sources("cdsc", to: id) {
             guard let blob = try blob(item) else { continue }
@@ -27,19 +27,19 @@ package struct MetadataReader {
         return found
     }
 
-    /// The metadata in an item; nil where the item holds none.
+    /// Returns the metadata in an item; nil if the item has no metadata.
     private func blob(_ id: UInt32) throws(CoderError) -> MetadataBlob? {
         guard let item = table.items[id] else { return nil }
         if item.type == "Exif" { return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, $0) } }
         guard item.type == "mime", item.contentType == "application/rdf+xml" else { return nil }
         guard item.contentEncoding.isEmpty else {
-            session.host.warn("XMP with the encoding '\(item.contentEncoding)' is left out")
+            session.host.warn("ignored XMP with the encoding '\(item.contentEncoding)'")
             return nil
         }
         return MetadataBlob(.xmp, try data(of: id))
     }
 
-    /// What Exif says, if its bytes are there already; nobody applies it.
+    /// The Exif orientation, if its bytes are there already; the decoder does not apply it.
     package func storedOrientation(of id: UInt32) -> Orientation? {
         for item in table.sources("cdsc", to: id) where table.items[item]?.type == "Exif" {
             if let bytes = try? data(of: item), let exif = Self.withoutOffset(bytes) {
@@ -49,11 +49,11 @@ package struct MetadataReader {
         return nil
     }
 
-    /// Steps over the offset of the TIFF header and over what it skips (often `Exif\0\0`).
+    /// Skips the offset of the TIFF header and the bytes before that header (often `Exif\0\0`).
     ///
     ///     | offset 4, big endian | skipped … | II or MM …
     ///
-    /// That of a file with the short header, and of some others, begins with the TIFF header itself.
+    /// In a file with the short header, and in some others, the blob begins with the TIFF header itself.
     ///
     /// - Source: ISO/IEC 23008-12 section A.2.1.
     package static func withoutOffset(_ item: [UInt8]) -> [UInt8]? {

@@ -1,14 +1,14 @@
 package import ImageModel
 
-/// Where the pixels of a canvas stand once the image is cropped, turned and mirrored.
+/// The position of canvas pixels after cropping, rotation and mirroring.
 ///
 /// - Source: ISO/IEC 23008-12 sections 6.5.10 (turn), 6.5.12 (mirror); ISO/IEC 14496-12 section 12.1.4 (crop).
 package struct Placement {
-    /// The size of the image that is shown.
+    /// The size of the shown image.
     package private(set) var size: PixelSize
-    /// The place on the canvas of the image's first pixel.
+    /// The canvas position of the image's first pixel.
     private var origin = Step(0, 0)
-    /// How one pixel to the right, and one row down, in the image moves on the canvas.
+    /// The steps on the canvas for one pixel to the right, and for one row down, in the image.
     private var right = Step(1, 0)
     private var down = Step(0, 1)
 
@@ -17,7 +17,7 @@ package struct Placement {
         package init(_ x: Int, _ y: Int) { (self.x, self.y) = (x, y) }
     }
 
-    /// Applies the transforms in the order of the file; nil for one that only libheif applies.
+    /// Applies the transforms in the order of the file; nil for a transform that only libheif applies.
     package init?(_ properties: [ItemProperty], canvas: PixelSize) {
         size = canvas
         for property in properties {
@@ -34,7 +34,7 @@ package struct Placement {
     }
 
     /// - Parameters:
-    ///   - part: of the canvas, which is turned against the clock, then mirrored.
+    ///   - part: the visible part of the canvas, which is rotated counterclockwise, then mirrored.
     ///   - mirror: 0 exchanges top and bottom, 1 left and right.
     package init(_ part: PixelRect, turns: Int, mirror: Int?) {
         size = part.size
@@ -59,7 +59,7 @@ package struct Placement {
     }
 
     /// - Parameters:
-    ///   - first: the place of the new image's first pixel in the image so far; `right` and `down` likewise.
+    ///   - first: the position of the new image's first pixel in the image so far; `right` and `down` likewise.
     private mutating func append(_ first: Step, right newRight: Step, down newDown: Step) {
         func turned(_ step: Step) -> Step {
             Step(right.x * step.x + down.x * step.y, right.y * step.x + down.y * step.y)
@@ -72,22 +72,22 @@ package struct Placement {
     /// Whether rows of the canvas are columns of the image.
     package var isTransposed: Bool { right.x == 0 }
 
-    /// Where a pixel of the canvas is shown; may lie outside of the image.
+    /// Returns the image position of a canvas pixel; may be outside the image.
     package func image(of pixel: Step) -> Step {
         let (x, y) = (pixel.x - origin.x, pixel.y - origin.y)
         return Step(x * right.x + y * right.y, x * down.x + y * down.y)
     }
 
-    /// How one pixel to the right, and one row down, on the canvas moves in the image.
+    /// The steps in the image for one pixel to the right, and for one row down, on the canvas.
     package var steps: (right: Step, down: Step) { (Step(right.x, down.x), Step(right.y, down.y)) }
 
-    /// Where a part of the canvas is shown; may lie outside of the image.
+    /// Returns the image position of a part of the canvas; may be outside the image.
     package func image(of rect: PixelRect) -> PixelRect {
         Self.rect(
             image(of: Step(rect.x, rect.y)), image(of: Step(rect.x + rect.width - 1, rect.y + rect.height - 1)))
     }
 
-    /// The part of the canvas that a part of the image shows.
+    /// Returns the part of the canvas that a part of the image shows.
     package func canvas(of rect: PixelRect) -> PixelRect {
         func place(_ x: Int, _ y: Int) -> Step {
             Step(origin.x + right.x * x + down.x * y, origin.y + right.y * x + down.y * y)

@@ -1,11 +1,11 @@
 package import ImageModel
 
 extension ItemTable {
-    /// Width and height after the transforms, in the order of the properties.
+    /// Returns the size after the transforms, in the order of the properties.
     package func shownSize(of id: UInt32) throws(CoderError) -> PixelSize {
         let properties = properties(of: id)
         var size = PixelSize.zero
-        // The stored size is that before all transforms, wherever it stands among them.
+        // The stored size is the size before all transforms, at any position among them.
         for property in properties { if case .extent(let stored) = property { size = stored } }
         if size.width != size.height, let coded = try codedSize(of: id), Self.isTurned(size, beside: coded) {
             size = size.transposed
@@ -17,17 +17,17 @@ extension ItemTable {
             default: break
             }
         }
-        guard !size.isEmpty else { throw .corrupt("an image without a size") }
+        guard !size.isEmpty else { throw .corrupt("the image has no size") }
         return size
     }
 
-    /// Whether a size can only be one after a turn; libheif 1.13 to 1.15 writes such for rotated images.
+    /// Whether a size can only be the size after a rotation; libheif 1.13 to 1.15 writes such sizes for rotated images.
     private static func isTurned(_ size: PixelSize, beside coded: PixelSize) -> Bool {
         let fits = size.width <= coded.width && size.height <= coded.height
         return !fits && size.height <= coded.width && size.width <= coded.height
     }
 
-    /// The size of the stream or of the canvas, as far as the boxes tell.
+    /// Returns the size of the stream or of the canvas, if the boxes declare it.
     private func codedSize(of id: UInt32) throws(CoderError) -> PixelSize? {
         if items[id]?.type == "grid" {
             return try inlineBytes(of: id, atMost: 16).map(DerivedCanvas.grid)

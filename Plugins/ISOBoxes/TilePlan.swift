@@ -1,7 +1,7 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// An image that is put together here, tile by tile, and not by libheif.
+/// An image that the plugin composes itself, tile by tile, instead of libheif.
 ///
 /// - Source: ISO/IEC 23008-12 section 6.6.2.3.
 package struct TilePlan {
@@ -13,16 +13,16 @@ package struct TilePlan {
 
     /// A tile that a region touches.
     package struct Place {
-        /// The part of the tile, in its pixels.
+        /// The part of the tile, in pixels of the tile.
         package let part: PixelRect
-        /// Where the first pixel of the part stands in the region.
+        /// The position of the part's first pixel in the region.
         package let target: Placement.Step
 
         package init(part: PixelRect, target: Placement.Step) { (self.part, self.target) = (part, target) }
     }
 
-    /// - Parameter size: of the image, after its transforms.
-    /// - Returns: nil where libheif has to put the image together, or refuse it.
+    /// - Parameter size: the size of the image after its transforms.
+    /// - Returns: nil if libheif has to compose or refuse the image.
     package init?(grid id: UInt32, size: PixelSize, in derivations: Derivations, from source: ByteSource) {
         let table = derivations.table
         guard table.items[id]?.type == "grid", let rule = try? table.data(of: id, from: source, limit: 64),
@@ -35,7 +35,7 @@ package struct TilePlan {
         else { return nil }
         let (width, tooWide) = tile.width.multipliedReportingOverflow(by: columns)
         let (height, tooHigh) = tile.height.multipliedReportingOverflow(by: rows)
-        // Gaps are refused where all of the grid is looked at.
+        // Gaps are refused by the check of the full grid.
         guard !tooWide, !tooHigh, width >= canvas.width, height >= canvas.height else { return nil }
         for id in Set(tiles) {
             guard table.items[id]?.isDerived == false, !derivations.hasAlpha(id) else { return nil }
@@ -43,7 +43,7 @@ package struct TilePlan {
         (self.tiles, self.columns, self.canvas, self.tile, self.placement) = (tiles, columns, canvas, tile, placement)
     }
 
-    /// An image of one stream, as a single tile.
+    /// Plans an image of one stream as a single tile.
     package init?(single id: UInt32, size: PixelSize, in derivations: Derivations) {
         let table = derivations.table
         guard table.items[id]?.isDerived == false else { return nil }
@@ -55,7 +55,7 @@ package struct TilePlan {
         (tiles, columns, canvas, tile, self.placement) = ([id], 1, stored, stored, placement)
     }
 
-    /// Tiles that a region of the image touches, each item once, and where to paint it.
+    /// Returns the tiles that a region of the image touches, each item once, and their positions.
     package func places(in region: PixelRect) -> [(tile: UInt32, places: [Place])] {
         let wanted = placement.canvas(of: region).intersection(PixelRect(canvas))
         guard !wanted.isEmpty else { return [] }

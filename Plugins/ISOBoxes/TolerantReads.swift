@@ -1,13 +1,13 @@
-/// Reads that answer nil where bytes are missing or no box can be, for lists that end early.
+/// Reads that return nil if bytes are missing or a box is invalid, for lists that end early.
 extension BoxCursor {
     package mutating func number(_ count: Int) -> UInt64? { try? uint(count) }
 
-    /// Steps over bytes; false where they are missing.
+    /// Skips bytes; false if they are missing.
     package mutating func skips(_ count: Int) -> Bool { (try? skip(count)) != nil }
 
     package mutating func nextBox() -> Box? { (try? box()) ?? nil }
 
-    /// All boxes of a type from here on, up to the first that cannot be read.
+    /// Returns all boxes of a type from here on, up to the first unreadable box.
     package func all(_ type: FourCC) -> [BoxCursor] {
         var cursor = self
         var found: [BoxCursor] = []
@@ -17,7 +17,7 @@ extension BoxCursor {
         return found
     }
 
-    /// Steps down a path of boxes, the first of each type.
+    /// Follows a path of boxes, the first of each type.
     package func first(_ path: FourCC...) -> BoxCursor? {
         var found = self
         for type in path {
@@ -30,6 +30,6 @@ extension BoxCursor {
         return found
     }
 
-    /// The version of a full box that begins here; nil where no byte is left.
+    /// Returns the version of the full box that begins here; nil if no byte is left.
     package var version: UInt8? { isAtEnd ? nil : bytes[offset] }
 }

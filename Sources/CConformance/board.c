@@ -9,7 +9,7 @@
 int kit_memory(const char *name, uint64_t count) {
     int low = memfd_create(name, MFD_CLOEXEC);
     if (low < 0) return -1;
-    /* Above the numbers that a child is given, so that handing one over never closes another. */
+    /* Above the descriptor numbers of a child, so that passing one never closes another. */
     int descriptor = fcntl(low, F_DUPFD_CLOEXEC, 20);
     close(low);
     if (descriptor >= 0 && count > 0 && ftruncate(descriptor, (off_t)count) != 0) {

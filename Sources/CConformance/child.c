@@ -38,7 +38,7 @@ int kit_spawn(char *const *arguments, int board, int samples, int out, int err, 
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    /* Whoever starts the children also inherits what they leave behind. */
+    /* This process adopts the orphans of its children. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     int failure = posix_spawn(&child, arguments[0], &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -62,7 +62,7 @@ kit_end kit_wait(int child, int milliseconds) {
     memset(&usage, 0, sizeof usage);
     for (;;) {
         siginfo_t info = {.si_pid = 0};
-        /* It is left unburied: as long as it lies there nobody else can have the number of its group. */
+        /* The child stays a zombie (WNOWAIT), so its group number cannot be reused yet. */
         if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR) break;
         if (info.si_pid == child) break;
         double left = deadline - now();

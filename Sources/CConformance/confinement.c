@@ -25,7 +25,7 @@ typedef struct refused_call {
 #define FILES(name)   {__NR_##name, KIT_KIND_FILE, #name},
 #define SYSTEM(name)  {__NR_##name, KIT_KIND_SYSTEM, #name},
 
-/* Refused whatever their arguments are. */
+/* Denied with any arguments. */
 static const refused_call always[] = {
     PROCESS(execve) PROCESS(execveat) PROCESS(ptrace) PROCESS(process_vm_readv) PROCESS(process_vm_writev)
     PROCESS(tkill) PROCESS(rt_sigqueueinfo) PROCESS(rt_tgsigqueueinfo) PROCESS(setns) PROCESS(unshare) PROCESS(setsid)
@@ -55,7 +55,7 @@ static const refused_call always[] = {
 #endif
 };
 
-/* Refused for some arguments, or from kit_refuse_files on; here for their names. */
+/* Denied for some arguments, or after kit_refuse_files; listed here for their names. */
 static const refused_call sometimes[] = {
     PROCESS(clone) PROCESS(kill) PROCESS(tgkill) FILES(openat)
 #ifdef __NR_open
@@ -177,13 +177,13 @@ static void bound(int which, uint64_t value) {
 int kit_confine(kit_board *board, kit_bounds bounds) {
     noted_on = board;
     bound(RLIMIT_CORE, 0);
-    /* The shadow of the address space counts as memory, and a sanitizer that gets no more ends the process. */
+    /* The sanitizer's shadow memory counts towards the limit; at the limit a sanitizer ends the process. */
     if (!kit_is_sanitized()) bound(RLIMIT_DATA, bounds.memory);
     bound(RLIMIT_NOFILE, bounds.descriptors);
     bound(RLIMIT_FSIZE, bounds.file_bytes);
     bound(RLIMIT_CPU, bounds.processor_seconds);
 
-    /* A language runtime that wants to tell of a crash would start another program. */
+    /* A language runtime's crash handler would start another program. */
     const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGQUIT};
     for (size_t i = 0; i < COUNT(fatal); i++) signal(fatal[i], SIG_DFL);
     struct sigaction action = {.sa_sigaction = note_refusal, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -194,7 +194,7 @@ int kit_confine(kit_board *board, kit_bounds bounds) {
     refuse_unless(__NR_kill, 0, 0xffffffff, (uint32_t)getpid());
     refuse_unless(__NR_tgkill, 0, 0xffffffff, (uint32_t)getpid());
     refuse_unless(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
-    /* glibc falls back on clone, whose flags can be looked at. */
+    /* glibc falls back to clone, whose flags a filter can check. */
     add(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1);
     end_with(SECCOMP_RET_ERRNO | ENOSYS);
     const uint32_t changes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
@@ -203,7 +203,7 @@ int kit_confine(kit_board *board, kit_bounds bounds) {
     refuse_unless(__NR_open, 1, changes, 0);
 #endif
 #ifdef __NR_openat2
-    /* Its flags lie in memory, where a filter cannot see them. Callers know that older kernels have it not. */
+    /* Its flags are in memory, invisible to a filter. Callers handle kernels without openat2. */
     add(BPF_JMP | BPF_JEQ | BPF_K, __NR_openat2, 0, 1);
     end_with(SECCOMP_RET_ERRNO | ENOSYS);
 #endif

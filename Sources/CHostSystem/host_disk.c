@@ -9,7 +9,7 @@
 #define BILLION INT64_C(1000000000)
 
 static int64_t nanoseconds(int64_t seconds, int64_t rest) {
-    /* Dates beyond the year 2262 count as that. */
+    /* Dates after the year 2262 are clamped. */
     if (seconds > INT64_MAX / BILLION - 1) return INT64_MAX;
     if (seconds < INT64_MIN / BILLION + 1) return INT64_MIN + 1;
     return seconds * BILLION + rest;
@@ -37,7 +37,7 @@ int host_facts(int folder, const char *name, host_file_facts *facts) {
         };
         return 0;
     }
-    /* A kernel or a container without the call. */
+    /* The kernel or the container does not provide the call. */
     if (errno != ENOSYS && errno != EPERM) return -1;
     struct stat narrow;
     if (fstatat(folder, name, &narrow, flags) != 0) return -1;
@@ -75,7 +75,7 @@ int host_set_dates(int descriptor, int64_t accessed, int64_t modified) {
 int host_open_quietly(const char *path) {
     const int flags      = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int       descriptor = open(path, flags | O_NOATIME);
-    /* Only a file's owner may say so. */
+    /* Only a file's owner may use O_NOATIME. */
     return descriptor < 0 && errno == EPERM ? open(path, flags) : descriptor;
 }
 

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* What the thread could use before, and the processor that it is bound to since; -1: none. */
+/* The processors allowed before binding, and the processor the thread is bound to; -1: none. */
 static _Thread_local cpu_set_t before;
 static _Thread_local int bound = -1;
 

@@ -56,7 +56,7 @@ uint64_t host_raise_stack_limit(uint64_t wanted) {
         }
         limit = raised;
     }
-    /* The C library read the limit when the process started, and takes it for the size of every thread's stack. */
+    /* The C library read the limit at process start and uses it as the stack size of every thread. */
     pthread_attr_t attributes;
     size_t size = 0;
     if (limit.rlim_cur != RLIM_INFINITY && pthread_getattr_default_np(&attributes) == 0) {
@@ -90,7 +90,7 @@ int host_start_thread(uint64_t stack, void *(*body)(void *), void *context, unsi
 int host_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
 
 int host_inotify_watch(int descriptor, const char *directory) {
-    /* A file that is still being written counts when it is closed; IN_CREATE is for links, which are never written. */
+    /* A file counts when its writer closes it; IN_CREATE reports links, which are never written. */
     return inotify_add_watch(descriptor, directory,
                              IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
@@ -103,7 +103,7 @@ int host_create_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMP
 int host_create_private_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600); }
 
 int host_give_name(int descriptor, const char *path) {
-    /* linkat(2): the way that needs no privilege. */
+    /* linkat(2): this way needs no privilege. */
     char own[sizeof "/proc/self/fd/-2147483648"];
     snprintf(own, sizeof own, "/proc/self/fd/%d", descriptor);
     return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
@@ -123,7 +123,7 @@ int host_open_itself(const char *path) { return open(path, O_RDONLY | O_CLOEXEC 
 static int    argument_count;
 static char **arguments;
 
-/* glibc hands constructors what main gets. */
+/* glibc passes main's arguments to constructors. */
 __attribute__((constructor)) static void remember_arguments(int count, char **words) {
     argument_count = count;
     arguments      = words;
@@ -136,7 +136,7 @@ const char *host_executable_name(void) { return (const char *)getauxval(AT_EXECF
 void host_keep_standard_streams(void) {
     for (int number = 0; number <= 2; number++) {
         if (fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
-        /* The lowest free number is this one. Reading from 0 fails, and so does writing to 1 and 2. */
+        /* open returns the lowest free number, which is this one. Reading 0 and writing 1 and 2 fail. */
         if (open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY) < 0) open("/", O_RDONLY | O_DIRECTORY);
     }
 }
@@ -174,7 +174,7 @@ int host_open_in_folder(int folder, const char *name, int kind) {
         return descriptor;
     }
 #endif
-    /* A kernel or a container without the call: a link in the last part counts as one that leads out. */
+    /* Without openat2 in kernel or container, a link in the last component counts as leading out. */
     int plain = openat(folder, name, flags | (kind == 1 ? O_NOFOLLOW : 0));
     if (plain < 0 && kind == 1 && errno == ELOOP) {
         errno = EXDEV;

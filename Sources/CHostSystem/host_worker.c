@@ -64,7 +64,7 @@ static int start_worker(const char *path, int socket, int guardian, int group, i
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes, &signals);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    /* The socket first: its number may be one of those that are opened next. */
+    /* Duplicate the socket first, because the next actions may overwrite its number. */
     posix_spawn_file_actions_adddup2(&actions, socket, 3);
     posix_spawn_file_actions_adddup2(&actions, guardian, 4);
     if (group >= 0) {
@@ -91,7 +91,7 @@ static int start_worker(const char *path, int socket, int guardian, int group, i
 }
 
 int host_start_worker(const char *path, int socket, int guardian, int group, int *handle) {
-    /* Out of the way of the numbers that the others get. */
+    /* Above the numbers assigned to the other descriptors. */
     int order = fcntl(guardian, F_DUPFD_CLOEXEC, 6);
     int entrance = group >= 0 ? fcntl(group, F_DUPFD_CLOEXEC, 6) : -1;
     int process = order < 0 || (group >= 0 && entrance < 0)
@@ -133,7 +133,7 @@ static void read_text(const char *path, char *text, size_t room) {
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* The process number behind a descriptor; HOST_HAS_ENDED, or 0 where the descriptor is not that of a process. */
+/* The process number behind a descriptor; HOST_HAS_ENDED, or 0 if the descriptor is not a pidfd. */
 static int process_behind(int handle) {
     char path[64];
     char text[1024];
@@ -152,7 +152,7 @@ static int parent_by_number(int process) {
     char text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", process);
     read_text(path, text, sizeof text);
-    /* number (name) state parent; a name may hold anything, so from its end. */
+    /* number (name) state parent; parse after the name, which may hold any characters. */
     const char *behind = strrchr(text, ')');
     char state;
     int found;
@@ -175,7 +175,7 @@ static int identify(int handle, int *process) {
         return *process;
     }
     int found = parent_by_number(*process);
-    /* A number may be given to another process; as long as the descriptor still has it, it was not. */
+    /* Numbers are reused; if the descriptor still has the number, it was not. */
     int again = process_behind(handle);
     return again == *process ? found : again;
 }
@@ -272,7 +272,7 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
     } control;
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    /* Without room the kernel closes them, and says so. */
+    /* Without room the kernel closes them and sets MSG_CTRUNC. */
     const size_t control_room = *descriptor_count > 0 ? sizeof control : 0;
     ssize_t count;
     for (;;) {
@@ -284,7 +284,7 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
         }
         if (ready < 0) {
             if (errno == EINTR) {
-                errno = EAGAIN; /* the caller looks whether it was cancelled */
+                errno = EAGAIN; /* the caller checks for cancellation */
             }
             return -1;
         }
@@ -293,7 +293,7 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
         if (count >= 0) {
             break;
         }
-        /* The other side is gone without having read everything. */
+        /* The peer ended without reading everything. */
         if (errno == ECONNRESET) {
             return 0;
         }

@@ -10,7 +10,7 @@ struct entry {
 
 #define CALL(name) {__NR_##name, #name}
 
-/* Those that a plugin may be tempted to make; numbers of the machine this is built for. */
+/* The system calls that a plugin is likely to attempt, with the numbers of the target architecture. */
 static const struct entry entries[] = {
     CALL(accept4), CALL(bind), CALL(bpf), CALL(brk), CALL(capset), CALL(chdir), CALL(chroot), CALL(clone),
     CALL(clone3), CALL(close), CALL(connect), CALL(copy_file_range), CALL(dup), CALL(dup3), CALL(epoll_create1),

@@ -1,4 +1,4 @@
-/* blend_rows.c - one work row onto another. SPDX-License-Identifier: Apache-2.0 */
+/* blend_rows.c - blends work rows. SPDX-License-Identifier: Apache-2.0 */
 #include "blend_rows.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@ INLINED v4u alphas(v4u pixel) { return __builtin_shufflevector(pixel, pixel, 3, 
 INLINED v4f splat(float value) { return (v4f){value, value, value, value}; }
 
 /*
- * One pixel of each, 0 ... 1 and premultiplied: S and D with the alphas s and d.
+ * Blends one pixel: source S and backdrop D with the alphas s and d, premultiplied, 0 ... 1.
  *
- * The first half are the operators of Porter and Duff ("Compositing Digital Images", 1984), the second one the blending
+ * The first half are the Porter-Duff operators ("Compositing Digital Images", 1984). The second half are the blending
  * functions B of the W3C ("Compositing and Blending Level 1", section 10.1) as S(1 - d) + D(1 - s) + s d B(D/d, S/s).
  */
 INLINED v4f blended(v4f S, v4f D, v4f s, v4f d, const uint32_t mode) {
@@ -43,7 +43,7 @@ INLINED v4f blended(v4f S, v4f D, v4f s, v4f d, const uint32_t mode) {
         return outside + chosen(S + S <= s, 2 * S * D, s * d - 2 * (d - D) * (s - S));
     case PIXEL_BLEND_DARKEN: return outside + smaller(S * d, D * s);
     case PIXEL_BLEND_LIGHTEN: return outside + larger(S * d, D * s);
-    /* In these two the color does not follow where the alpha goes. */
+    /* In these two modes the alpha is computed separately from the color. */
     case PIXEL_BLEND_DIFFERENCE:
     case PIXEL_BLEND_EXCLUSION: {
         v4f result = S + D - 2 * (mode == PIXEL_BLEND_DIFFERENCE ? smaller(S * d, D * s) : S * D);
@@ -52,7 +52,7 @@ INLINED v4f blended(v4f S, v4f D, v4f s, v4f d, const uint32_t mode) {
     }
     default: break;
     }
-    /* What needs colors without alpha: those of a clear pixel count for nothing, as s d is 0. */
+    /* Unpremultiplied colors. Those of a transparent pixel have no effect, because s d is 0. */
     v4f cs = S / chosen(s > zero, s, one), cb = D / chosen(d > zero, d, one), B;
     switch (mode) {
     case PIXEL_BLEND_COLOR_DODGE: {
@@ -174,15 +174,15 @@ void pixel_color_curve(uint16_t *work, uint64_t count, const uint16_t *table) {
     }
 }
 
-INLINED v4f pixel_at(const uint16_t *picture, uint64_t stride, int64_t width, int64_t height, int64_t x, int64_t y) {
+INLINED v4f pixel_at(const uint16_t *image, uint64_t stride, int64_t width, int64_t height, int64_t x, int64_t y) {
     if (x < 0 || y < 0 || x >= width || y >= height) return splat(0);
-    return to_float(load_work((const uint16_t *)(const void *)((const uint8_t *)picture + (uint64_t)y * stride) + 4 * x));
+    return to_float(load_work((const uint16_t *)(const void *)((const uint8_t *)image + (uint64_t)y * stride) + 4 * x));
 }
 
-INLINED void sample_line(const uint16_t *picture, uint64_t stride, int64_t width, int64_t height, double x, double y,
+INLINED void sample_line(const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y,
                          double step_x, double step_y, uint16_t *work, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
-        /* From the first sample each time: a running sum would drift. */
+        /* Computed from the first sample each time, because a running sum would drift. */
         double at_x = x + (double)i * step_x - 0.5, at_y = y + (double)i * step_y - 0.5;
         v4u result = {0, 0, 0, 0};
         if (at_x > -1 && at_y > -1 && at_x < (double)width && at_y < (double)height) {
@@ -190,17 +190,17 @@ INLINED void sample_line(const uint16_t *picture, uint64_t stride, int64_t width
             float right_part = (float)(at_x - (double)left), bottom_part = (float)(at_y - (double)top);
             v4f a, b, c, d;
             if (left >= 0 && top >= 0 && left + 1 < width && top + 1 < height) {
-                const uint16_t *first = (const uint16_t *)(const void *)((const uint8_t *)picture + (uint64_t)top * stride) + 4 * left;
+                const uint16_t *first = (const uint16_t *)(const void *)((const uint8_t *)image + (uint64_t)top * stride) + 4 * left;
                 const uint16_t *second = (const uint16_t *)(const void *)((const uint8_t *)first + stride);
                 a = to_float(load_work(first));
                 b = to_float(load_work(first + 4));
                 c = to_float(load_work(second));
                 d = to_float(load_work(second + 4));
             } else {
-                a = pixel_at(picture, stride, width, height, left, top);
-                b = pixel_at(picture, stride, width, height, left + 1, top);
-                c = pixel_at(picture, stride, width, height, left, top + 1);
-                d = pixel_at(picture, stride, width, height, left + 1, top + 1);
+                a = pixel_at(image, stride, width, height, left, top);
+                b = pixel_at(image, stride, width, height, left + 1, top);
+                c = pixel_at(image, stride, width, height, left, top + 1);
+                d = pixel_at(image, stride, width, height, left + 1, top + 1);
             }
             v4f upper = a + (b - a) * right_part, lower = c + (d - c) * right_part;
             result = to_fixed(upper + (lower - upper) * bottom_part);
@@ -217,6 +217,6 @@ KERNEL(pixel_mix, mix, (uint16_t * work, const uint16_t *other, const uint16_t *
 KERNEL(pixel_color_matrix, color_matrix, (uint16_t * work, uint64_t count, const float matrix[12]),
        (work, count, matrix))
 KERNEL(pixel_sample_line, sample_line,
-       (const uint16_t *picture, uint64_t stride, int64_t width, int64_t height, double x, double y, double step_x,
+       (const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y, double step_x,
         double step_y, uint16_t *work, uint64_t count),
-       (picture, stride, width, height, x, y, step_x, step_y, work, count))
+       (image, stride, width, height, x, y, step_x, step_y, work, count))

@@ -14,7 +14,7 @@ INLINED void two_pixels(const uint16_t *a, const uint16_t *b, v8i *pixels) {
     *pixels = __builtin_convertvector(__builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7), v8i);
 }
 
-/* What a box weighs: all pixels but the two outermost, and those two. */
+/* The weights of a box: of its inner pixels, and of the two outermost pixels. */
 typedef struct {
     float inner, outer;
 } box_weights;
@@ -25,7 +25,7 @@ INLINED v8h average8(const v8i *sum, const v8i *ends, box_weights weights) {
     return __builtin_convertvector(__builtin_convertvector(value + 0.5f, v8i), v8h);
 }
 
-/* One box along two rows; `reach` pixels stand before the rows and behind them. */
+/* One box along two rows; `reach` extra pixels surround the rows on both sides. */
 INLINED void along(const uint16_t *a, const uint16_t *b, uint16_t *to_a, uint16_t *to_b, uint64_t count,
                    uint64_t reach, box_weights weights) {
     v8i sum = {0}, added, first, outermost;
@@ -48,7 +48,7 @@ INLINED void along(const uint16_t *a, const uint16_t *b, uint16_t *to_a, uint16_
     }
 }
 
-/* The rows that a step of a box down the columns reads, and where it keeps the new one, if it does. */
+/* The rows that a step of a vertical box reads, and the slot for the new row, or NULL. */
 typedef struct {
     const uint16_t *added, *first, *outermost;
     uint16_t *kept;
@@ -117,11 +117,11 @@ static void box_down(box_rows rows, int32_t *sums, uint16_t *averages, uint64_t 
 
 enum { PASSES = 3 };
 
-/* A box down the columns: rows go in, and come out `reach` rows later. */
+/* A vertical box: a row that is fed in comes out `reach` rows later. */
 typedef struct {
-    uint16_t *ring;     /* the last rows that went in */
+    uint16_t *ring;     /* the latest input rows */
     int32_t *sums;      /* of each column, without the two ends */
-    uint16_t *averages; /* the row that comes out */
+    uint16_t *averages; /* the output row */
     uint64_t fed;
 } column_box;
 
@@ -147,10 +147,10 @@ static void feed(blur *b, int pass, const uint16_t *row) {
     column_box *box = &b->boxes[pass];
     uint64_t index = box->fed++;
     uint16_t *slot = box->ring + index % b->kept_rows * b->samples;
-    /* Behind the last row it repeats itself; the ring keeps what it has. */
+    /* After the end, the last row is repeated and the ring stays unchanged. */
     uint16_t *kept = index < b->height ? slot : NULL;
     if (index < b->reach) {
-        /* Before the first row it repeats itself, too. */
+        /* Before the start, the first row is repeated. */
         int32_t times = index == 0 ? (int32_t)b->reach : 1;
         for (uint64_t x = 0; x < b->samples; x++) box->sums[x] += times * row[x];
         if (kept) memcpy(kept, row, b->samples * 2);

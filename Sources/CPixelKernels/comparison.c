@@ -1,8 +1,8 @@
 /*
  * comparison.c - differences, and structural similarity.
  *
- * The loops are written once and compiled for each instruction set. Nothing is reordered or contracted: an element's
- * result never depends on the width of the registers, and sums of fractions run in eight lanes everywhere.
+ * The loops are written once and compiled for each instruction set. Operations are neither reordered nor contracted: a
+ * result does not depend on the register width, and float sums use eight lanes everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
    K2 = 0.03, L = 255. */
 #define C1 (0.01f * 255.0f * 0.01f * 255.0f)
 #define C2 (0.03f * 255.0f * 0.03f * 255.0f)
-/* What planes are shifted by. */
+/* The value subtracted from samples in a plane. */
 #define MIDDLE 127.5f
 
 ALWAYS uint32_t distance(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
@@ -42,7 +42,7 @@ ALWAYS void premultiply16(uint16_t *row, uint64_t count) {
     }
 }
 
-/* Sums of 32 bits are emptied before they can overflow: 255 * 255 * 65536 fits. */
+/* 32-bit sums are flushed before they can overflow: 255 * 255 * 65536 fits. */
 #define CHUNK8 65536
 
 ALWAYS void difference8(const uint8_t *a, const uint8_t *b, uint64_t count, struct pixel_row_difference *result) {
@@ -135,10 +135,10 @@ ALWAYS void moments(const float *restrict a, const float *restrict b, const floa
     filter(products, weights, taps, 1, count, result + 3 * count);
 }
 
-/* Windows whose means are in the first cache together; a multiple of the lanes. */
+/* The number of windows whose means fit in the L1 cache; a multiple of the lane count. */
 #define BLOCK 256
 
-/* One mean of a block: the sum over the slots of the ring. */
+/* Computes one mean for a block: the sum over the ring's slots. */
 ALWAYS void gather(const float *restrict ring, uint64_t slot, uint32_t first, const float *weights, uint32_t taps,
                    uint64_t count, float *restrict out) {
     for (uint32_t tap = 0; tap < taps; tap++) {
@@ -179,7 +179,7 @@ ALWAYS double ssim_sum(const float *ring, uint32_t first, const float *weights, 
     return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-ALWAYS void picture8(const uint8_t *a, const uint8_t *b, uint32_t gain, uint64_t count, uint8_t *rgb) {
+ALWAYS void image8(const uint8_t *a, const uint8_t *b, uint32_t gain, uint64_t count, uint8_t *rgb) {
     for (uint64_t x = 0; x < count; x++) {
         uint32_t alpha = distance(a[4 * x + 3], b[4 * x + 3]);
         for (int channel = 0; channel < 3; channel++) {
@@ -189,7 +189,7 @@ ALWAYS void picture8(const uint8_t *a, const uint8_t *b, uint32_t gain, uint64_t
     }
 }
 
-ALWAYS void picture16(const uint16_t *a, const uint16_t *b, uint32_t gain, uint64_t count, uint16_t *rgb) {
+ALWAYS void image16(const uint16_t *a, const uint16_t *b, uint32_t gain, uint64_t count, uint16_t *rgb) {
     for (uint64_t x = 0; x < count; x++) {
         uint64_t alpha = distance(a[4 * x + 3], b[4 * x + 3]);
         for (int channel = 0; channel < 3; channel++) {
@@ -200,7 +200,7 @@ ALWAYS void picture16(const uint16_t *a, const uint16_t *b, uint32_t gain, uint6
     }
 }
 
-/* A function for any processor, its twin for AVX2, and the choice. */
+/* Defines a portable function, its AVX2 variant, and the selection at run time. */
 static int portable_only = 0;
 void pixel_comparison_force_portable(int portable) { portable_only = portable; }
 
@@ -237,9 +237,9 @@ KERNEL(pixel_ssim_moments,
         float *scratch),
        moments(a, b, weights, taps, count, result, scratch), (a, b, weights, taps, count, result, scratch))
 KERNEL(pixel_difference_rgb8, (const uint8_t *a, const uint8_t *b, uint32_t gain, uint64_t count, uint8_t *rgb),
-       picture8(a, b, gain, count, rgb), (a, b, gain, count, rgb))
+       image8(a, b, gain, count, rgb), (a, b, gain, count, rgb))
 KERNEL(pixel_difference_rgb16, (const uint16_t *a, const uint16_t *b, uint32_t gain, uint64_t count, uint16_t *rgb),
-       picture16(a, b, gain, count, rgb), (a, b, gain, count, rgb))
+       image16(a, b, gain, count, rgb), (a, b, gain, count, rgb))
 
 VARIANTS(double, pixel_ssim_sum,
          (const float *ring, uint32_t first, const float *weights, uint32_t taps, uint64_t count),

@@ -9,13 +9,13 @@
 #include <immintrin.h>
 #endif
 
-/* The nearest to value / 255, of products of bytes; there are no ties. */
+/* value / 255, rounded to nearest, for products of bytes; there are no ties. */
 PIXEL_INLINE uint32_t over_255(uint32_t value) {
     value += 128;
     return (value + (value >> 8)) >> 8;
 }
 
-/* The nearest to value / 65535, of products of words. */
+/* value / 65535, rounded to nearest, for products of words. */
 PIXEL_INLINE uint32_t over_65535(uint32_t value) {
     value += 32768;
     return (value + (value >> 16)) >> 16;
@@ -43,7 +43,7 @@ PIXEL_INLINE void drop_alpha(const uint8_t *source, uint8_t *target, uint64_t co
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
-/* Eight pixels at a time; the last four bytes of a load belong to the next ones, so the end is left over. */
+/* Eight pixels at a time; a load reads four bytes too many, so the last pixels are left to the portable loop. */
 static AVX2 void expand_rgb_avx2(const uint8_t *source, uint8_t *target, uint64_t count, int32_t swaps) {
     const __m256i order = _mm256_broadcastsi128_si256(
         swaps ? _mm_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1)
@@ -60,7 +60,7 @@ static AVX2 void expand_rgb_avx2(const uint8_t *source, uint8_t *target, uint64_
     expand_rgb(source + 3 * x, target + 4 * x, count - x, swaps);
 }
 
-/* Eight pixels at a time; four bytes too many are written, which the next pixels overwrite. */
+/* Eight pixels at a time; a store writes four bytes too many, which the next pixels overwrite. */
 static AVX2 void drop_alpha_avx2(const uint8_t *source, uint8_t *target, uint64_t count, int32_t swaps) {
     const __m256i order = _mm256_broadcastsi128_si256(
         swaps ? _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1)
@@ -159,8 +159,8 @@ PIXEL_INLINE void pixel_premultiply_8_body(
 PIXEL_WIDEST(pixel_premultiply_8,
     (const uint8_t *source, uint8_t *target, uint64_t count, int32_t channels), (source, target, count, channels))
 
-/* In single floats, which are exact enough: the numerator has 16 bits, and a whole quotient is never missed because
-   half a part of the divisor is added to it. */
+/* Single floats are exact enough: the numerator has 16 bits, and adding half a part of the divisor keeps whole
+   quotients exact. */
 PIXEL_INLINE void unpremultiply_8(const uint8_t *source, uint8_t *target, uint64_t count, uint64_t channels) {
     for (uint64_t x = 0; x < count; x++, source += channels, target += channels) {
         const uint32_t alpha = source[channels - 1];

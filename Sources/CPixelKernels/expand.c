@@ -1,4 +1,4 @@
-/* expand.c - pixels that get a further channel. SPDX-License-Identifier: Apache-2.0 */
+/* expand.c - adds a channel to pixels. SPDX-License-Identifier: Apache-2.0 */
 #include "convert_rows.h"
 #include "pixel_kernels.h"
 

@@ -19,7 +19,7 @@ INLINED void put8(uint16_t *at, const v8f *value) {
     memcpy(at, &narrow, sizeof narrow);
 }
 
-/* `rows` are 2 * reach + 1 neighbors, as far apart as they will; `count` is in whole blocks. */
+/* `rows` are 2 * reach + 1 neighbors at any distance; `count` is a multiple of the block size. */
 INLINED void weigh(const uint16_t *const *rows, const float *weights, uint64_t reach, uint16_t *to, uint64_t count) {
     const uint16_t *middle = rows[reach];
     for (uint64_t x = 0; x < count; x += BLOCK) {
@@ -72,7 +72,7 @@ int32_t pixel_gauss_blur(const void *source, uint64_t source_stride, void *targe
     if (reach > MOST_REACH) return -1;
     const uint64_t samples = (width * 4 + BLOCK - 1) / BLOCK * BLOCK, taps = 2ull * reach + 1;
     const uint64_t kept_rows = height < taps ? height : taps;
-    /* The rows weighed along, the row that comes in with its edges, and the one that goes out. */
+    /* The horizontally weighted rows, the input row with its edges, and the output row. */
     uint16_t *ring = calloc((kept_rows + 2) * samples + 8ull * reach, sizeof *ring);
     if (!ring) return -1;
     uint16_t *row = ring + kept_rows * samples + 4 * reach, *result = row + samples + 4 * reach;

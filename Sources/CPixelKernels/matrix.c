@@ -8,14 +8,14 @@
 #include <emmintrin.h>
 #endif
 
-/* One table serves everywhere: fused additions would round in another way. */
+/* Fused additions would round differently, so results would depend on the processor. */
 #pragma STDC FP_CONTRACT OFF
 
 typedef float lanes __attribute__((vector_size(16)));
 typedef int32_t indices __attribute__((vector_size(16)));
 
 struct pixel_shaper {
-    /* What a source byte of R, G, B adds to the target's three samples, in units of encode8 and in their order. */
+    /* The contribution of a source byte of R, G, B to the target's three samples, in encode8 units and target order. */
     lanes parts[3][256];
     uint8_t encode8[PIXEL_ENCODE8_SAMPLES];
     uint8_t gray8[256];
@@ -115,7 +115,7 @@ pixel_shaper *pixel_shaper_create(const pixel_shape *shape_, pixel_layout from, 
                 const float light = on_curve(s->curves[c], (float)value / 255.0f) * top;
                 for (int row = 0; row < 3; row++) {
                     const int place = to.channels == 5 ? 2 - row : row;
-                    /* Half a step with the red, so that cutting off rounds to nearest. */
+                    /* Red includes half a step, so that truncation rounds to nearest. */
                     s->parts[c][value][place] = s->matrix[3 * row + c] * light + (c == 0 ? 0.5f : 0);
                 }
             }

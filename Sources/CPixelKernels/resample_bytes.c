@@ -7,7 +7,7 @@
 
 enum {
     SHIFT = 14,
-    /* From samples outside to those inside, of a sum of weights. */
+    /* Converts a weighted sum of external samples to an internal sample. */
     SHIFT_BYTES = SHIFT - 6,
 };
 
@@ -52,7 +52,7 @@ PIXEL_INLINE void bin(
         for (uint64_t p = 0; p < pixels; p++, sums += channels) {
             for (uint64_t c = 0; c < channels; c++) totals[c] += sums[c];
         }
-        /* A division by a whole number of which most pixels have the same, as a multiplication. */
+        /* Replaces the division by a multiplication; most pixels have the same divisor. */
         if (pixels != last) share = ((uint64_t)one_step << 32) / (pixels * rows);
         last = pixels;
         for (uint64_t c = 0; c < channels; c++) target[c] = (int16_t)((totals[c] * share + (1u << 31)) >> 32);
@@ -72,7 +72,7 @@ void pixel_sums_bin(
 
 /* MARK: Down */
 
-/* What the wide loops leave over, and all of it elsewhere. */
+/* Processes the rest after the AVX2 loops, or everything on other processors. */
 PIXEL_INLINE void bytes_down(
     const uint8_t *const *rows, const int16_t *weights, uint64_t count, int16_t *target, uint64_t from, uint64_t to) {
     for (uint64_t x = from; x < to; x++) {
@@ -263,7 +263,7 @@ static AVX2 void across_1(
     }
 }
 
-/* 8 taps of two channels: pairs of the same channel stand side by side, as the multiplication wants them. */
+/* 8 taps of two channels; pairs of the same channel are adjacent, as the multiplication requires. */
 static AVX2 void across_2(
     const int16_t *source, int16_t *target, uint64_t width, const int32_t *starts, const int16_t *weights,
     uint64_t taps) {
@@ -288,7 +288,7 @@ static AVX2 void across_2(
     }
 }
 
-/* 4 taps of three or four channels. Three are written as four, over what the next pixel overwrites. */
+/* 4 taps of three or four channels. Three are written as four; the next pixel overwrites the fourth. */
 static inline __attribute__((always_inline)) AVX2 void across_34(
     const int16_t *source, int16_t *target, uint64_t width, int64_t channels, const int32_t *starts,
     const int16_t *weights, uint64_t taps) {
@@ -348,7 +348,7 @@ PIXEL_INLINE void pixel_words_store_body(const int16_t *source, uint8_t *target,
 }
 PIXEL_WIDEST(pixel_words_store, (const int16_t *source, uint8_t *target, uint64_t samples), (source, target, samples))
 
-/* Beyond full, where a filter overshoots, the colour did so by as much. Below half a step there is nothing. */
+/* If alpha overshoots, the color overshoots by the same factor. Alpha below half a step counts as 0. */
 PIXEL_INLINE void store_alpha(
     const int16_t *source, uint8_t *target, uint64_t width, int32_t channels, int32_t is_straight) {
     for (uint64_t x = 0; x < width; x++, source += channels, target += channels) {

@@ -68,7 +68,7 @@ PIXEL_INLINE float sample_at(const uint8_t *source, uint64_t index, int32_t samp
     }
 }
 
-/* Written so that what is no number becomes the lower end. */
+/* NaN becomes the lower bound. */
 PIXEL_INLINE float between(float value, float low, float high) {
     value = value > low ? value : low;
     return value < high ? value : high;
@@ -91,7 +91,7 @@ PIXEL_INLINE void put_sample(uint8_t *target, uint64_t index, int32_t sample, fl
     }
 }
 
-/* Between two entries on a straight line; outside 0...1, where only floats are, the curve's end goes on. */
+/* Interpolates linearly; outside 0...1, which only floats reach, the curve's end is extended. */
 PIXEL_INLINE float through(const float *curve, float value) {
     const float at = between(value, 0, 1) * PIXEL_CURVE_STEPS;
     const uint32_t index = at < PIXEL_CURVE_STEPS ? (uint32_t)at : PIXEL_CURVE_STEPS - 1;
@@ -119,7 +119,7 @@ PIXEL_INLINE void load_pixels(
     }
 }
 
-/* Bytes through a curve: there are only 256 of them. */
+/* Loads bytes through a curve, with a table of 256 entries. */
 PIXEL_INLINE void load_bytes_through(
     const uint8_t *source, float *target, uint64_t width, int32_t channels, int32_t alpha, int32_t colors,
     const float *light) {
@@ -135,13 +135,13 @@ PIXEL_INLINE void store_pixels(
     const float *source, uint8_t *target, uint64_t width, int32_t sample, int32_t channels, int32_t alpha,
     int32_t colors, const float *curve, int is_opaque) {
     const int is_float = sample == PIXEL_SAMPLE_HALF || sample == PIXEL_SAMPLE_FLOAT;
-    /* Below half a step of integers alpha rounds to nothing, and so does the colour. */
+    /* Alpha below half an integer step rounds to 0, so the color becomes 0 too. */
     const float least = sample == PIXEL_SAMPLE_8 ? 0.5f / 255 : sample == PIXEL_SAMPLE_16 ? 0.5f / 65535 : 0x1p-20f;
     for (uint64_t x = 0; x < width; x++, source += channels) {
         float pixel[4];
         for (int32_t c = 0; c < channels; c++) pixel[c] = source[c];
         if (alpha != PIXEL_ALPHA_NONE) {
-            /* Beyond 1, where a filter overshoots, the colour did so by as much. */
+            /* If alpha overshoots 1, the color overshoots by the same factor. */
             const float seen = pixel[channels - 1] < least ? 0 : pixel[channels - 1];
             const float full = between(seen, 0, 1);
             const int divides = alpha == PIXEL_ALPHA_STRAIGHT || curve;
@@ -162,7 +162,7 @@ PIXEL_INLINE void store_pixels(
     }
 }
 
-/* One loop for each format of the project, so that nothing is decided for every pixel. */
+/* One loop for each format, to avoid branches per pixel. */
 #define EACH_SAMPLE(call, channels, alpha)                           \
     switch (format->sample) {                                        \
     case PIXEL_SAMPLE_8: call(PIXEL_SAMPLE_8, channels, alpha);      \
@@ -235,7 +235,7 @@ void pixel_float_add_bins(const float *source, float *sums, uint64_t width, int3
 
 /* MARK: Weights */
 
-/* Columns that are added up before the next ones: sums stay in the fastest cache. */
+/* The number of columns processed together, so that sums stay in the L1 cache. */
 #define BLOCK 512
 
 PIXEL_INLINE void pixel_float_weigh_down_body(

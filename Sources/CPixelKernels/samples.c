@@ -18,7 +18,7 @@ static places places_of(int32_t channels) {
     }
 }
 
-/* NaN becomes 0: it is not greater than anything. */
+/* NaN becomes 0, because comparisons with it are false. */
 static inline float clamped(float value) {
     return value > 0 ? (value < 1 ? value : 1) : 0;
 }
@@ -36,11 +36,11 @@ static float from_half(uint16_t half) {
     return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-/* Of 0 ... 1, to nearest, ties to even. */
+/* Converts 0 ... 1 to a half float, to nearest, ties to even. */
 static uint16_t to_half(float value) {
     uint32_t bits;
     if (value < 0x1p-14f) {
-        /* The sum's last bit stands for 2^-24, as that of a subnormal half. */
+        /* The sum's last bit is 2^-24, like that of a subnormal half. */
         float sum = value + 0.5f;
         memcpy(&bits, &sum, 4);
         return (uint16_t)(bits - 0x3F000000);
@@ -103,7 +103,7 @@ void pixel_pack(
         if (layout.alpha == 3) {
             save(row, layout, base + (uint64_t)p.alpha, 1);
         } else if (layout.bits == 8) {
-            /* A whole number of 255ths is a multiple of 257 here, so the high byte is right for it, too. */
+            /* n / 255 is a multiple of 257 here, so its high byte is n. */
             ((uint8_t *)row)[base + (uint64_t)p.alpha] = (uint8_t)((uint32_t)(alpha[x] * 65535.0f + 0.5f) >> 8);
         } else {
             save(row, layout, base + (uint64_t)p.alpha, alpha[x]);

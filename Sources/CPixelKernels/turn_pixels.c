@@ -1,11 +1,11 @@
-/* turn_pixels.c - pixels to other places, unchanged. SPDX-License-Identifier: Apache-2.0 */
+/* turn_pixels.c - moves pixels for an orientation. SPDX-License-Identifier: Apache-2.0 */
 #include "turn_pixels.h"
 
 #include "vectors.h"
 
 typedef uint32_t v8u __attribute__((vector_size(32)));
 
-/* A row from its end. */
+/* Copies a row in reverse order. */
 INLINED void reverse(const uint8_t *from, uint8_t *to, uint64_t count, const uint32_t bytes) {
     const uint8_t *at = from + (count - 1) * bytes;
     for (uint64_t x = 0; x < count; x++) memcpy(to + x * bytes, at - x * bytes, bytes);
@@ -37,7 +37,7 @@ INLINED void reverse_any(const uint8_t *from, uint8_t *to, uint64_t count, uint3
 KERNEL(pixel_reverse, reverse_any, (const uint8_t *from, uint8_t *to, uint64_t count, uint32_t bytes),
        (from, to, count, bytes))
 
-/* Eight by eight pixels: rows of the one become columns of the other. */
+/* Transposes a block of 8 x 8 pixels. */
 INLINED void block(const uint8_t *from, int64_t from_stride, uint8_t *to, int64_t to_stride) {
     v8u r[8], s[8], t[8];
     for (int i = 0; i < 8; i++) memcpy(&r[i], from + i * from_stride, 32);
@@ -68,7 +68,7 @@ INLINED void transpose_part(const uint8_t *from, int64_t from_stride, uint8_t *t
     }
 }
 
-/* In tiles, so that the lines of both pictures are in the cache until they are done with. */
+/* Works in tiles, so that the cache lines of both images stay in the cache. */
 enum { TILE = 16 };
 
 INLINED void transpose(const uint8_t *from, int64_t from_stride, uint8_t *to, int64_t to_stride, uint64_t columns,

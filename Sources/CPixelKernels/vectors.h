@@ -1,8 +1,8 @@
 /*
- * vectors.h - what the transforming kernels share: small vectors, and the choice between the variants of a loop.
+ * vectors.h - small vectors and the selection of loop variants, for the transform kernels.
  *
- * A loop is written once as an inline function and compiled twice; arithmetic is that of integers and of IEEE floats
- * without contraction, so that both give the same bits.
+ * A loop is written once as an inline function and compiled twice. Arithmetic uses integers and IEEE floats without
+ * contraction, so both variants give the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,7 @@ INLINED v4u product(v4u a, v4u b) {
 
 INLINED v4f to_float(v4u value) { return __builtin_convertvector((v4i)value, v4f); }
 
-/* Rounds to nearest what is not negative. */
+/* Rounds non-negative values to nearest. */
 INLINED v4u to_fixed(v4f value) { return (v4u)__builtin_convertvector(value + 0.5f, v4i); }
 
 INLINED v4f smaller(v4f a, v4f b) {

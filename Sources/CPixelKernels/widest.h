@@ -1,5 +1,5 @@
 /*
- * widest.h - a function as two clones of one body, the wider of which runs where the processor has what it takes.
+ * widest.h - compiles a function body twice and runs the wider variant if the processor supports it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #define PIXEL_INLINE static inline __attribute__((always_inline))
 
-/* `name` from the inline function `name_body`. */
+/* Defines `name` from the inline function `name_body`. */
 #if defined(__x86_64__)
 #define PIXEL_WIDEST(name, parameters, arguments)                                                  \
     static __attribute__((target("avx2"))) void name##_avx2 parameters { name##_body arguments; } \

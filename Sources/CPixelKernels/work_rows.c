@@ -1,4 +1,4 @@
-/* work_rows.c - rows of any integer format as work rows, and back. SPDX-License-Identifier: Apache-2.0 */
+/* work_rows.c - converts rows of any integer format to work rows, and back. SPDX-License-Identifier: Apache-2.0 */
 #include "work_rows.h"
 
 #include "vectors.h"
@@ -112,7 +112,7 @@ INLINED void store(const uint16_t *work, uint8_t *row, uint64_t count, const uin
     }
 }
 
-/* One loop without decisions for each combination. */
+/* One loop without branches for each combination. */
 #define ALPHAS(function, from, to, channels, bits)                                        \
     if (alpha == STRAIGHT) function(from, to, count, channels, bits, STRAIGHT);           \
     else if (alpha == PREMULTIPLIED) function(from, to, count, channels, bits, PREMULTIPLIED); \

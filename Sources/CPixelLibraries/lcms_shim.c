@@ -47,7 +47,7 @@ int32_t lcmsshim_profile_is_shaper(lcmsshim_profile *profile) {
     };
     for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
         if (cmsIsTag(profile->handle, tables[i])) return 0;
-    /* The matrix leads to XYZ; with Lab the library does something else. */
+    /* The matrix converts to XYZ; for Lab profiles the library does not use it. */
     if (cmsGetPCS(profile->handle) != cmsSigXYZData) return 0;
     if (cmsGetColorSpace(profile->handle) == cmsSigGrayData) return cmsIsTag(profile->handle, cmsSigGrayTRCTag);
     return cmsGetColorSpace(profile->handle) == cmsSigRgbData && cmsIsMatrixShaper(profile->handle);

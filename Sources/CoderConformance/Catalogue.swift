@@ -1,33 +1,35 @@
-/// All checks, in the order in which they are made: what others need comes first.
+/// All checks, in the order of execution: checks that others need come first.
 enum Catalogue {
     static let all: [Check] =
         ManifestChecks.all + LifecycleChecks.first + DeterminismChecks.first + FramesChecks.first
         + SurfaceChecks.first + MemoryChecks.first
-        + ManifestChecks.running + ContractChecks.all + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
+        + ManifestChecks.running + ContractChecks.all + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all
+        + MemoryChecks.all
         + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
-        + ThreadChecks.all + RoundTripChecks.all + ItemChecks.all + AbilityChecks.all + IsolationChecks.all + StateChecks.all
+        + ThreadChecks.all + RoundTripChecks.all + ItemChecks.all + AbilityChecks.all + IsolationChecks.all
+        + StateChecks.all
 
-    /// What the groups are about, in the order of the report.
+    /// The groups with their subjects, in the order of the report.
     static let groups: [(name: String, summary: String)] = [
-        ("manifest", "the file, its manifest, and what the running plugin says"),
+        ("manifest", "the file, its manifest, and the values of the running plugin"),
         ("contract", "statuses, values, refusals, regions and bands as the header defines them"),
         ("negotiation", "hosts of other minors, unknown ids, options and flags"),
         ("lifecycle", "sessions from open to close, errors, calls out of sequence"),
         ("input", "cut, damaged, foreign and slowly arriving bytes"),
         ("memory", "refused allocations, reported memory, leaks"),
-        ("limits", "what a session may cost"),
-        ("cancel", "coming back when asked to stop"),
+        ("limits", "limits on size, memory, time and output"),
+        ("cancel", "a prompt return after a cancellation"),
         ("determinism", "the same bytes every time"),
-        ("surface", "nothing but pixels is written"),
+        ("surface", "only pixels are written"),
         ("frames", "facts, order and skipping of frames"),
-        ("threads", "sessions beside each other, and as many threads as declared"),
-        ("roundtrip", "what was encoded comes back"),
+        ("threads", "sessions in parallel, and no more threads than declared"),
+        ("roundtrip", "encoded images decode to the same content"),
         ("abilities", "rows, the host's threads, rewriting and transcoding, where the plugin has them"),
-        ("isolation", "the same in a process of its own"),
-        ("state", "the process is left as it was"),
+        ("isolation", "the same results in an isolated process"),
+        ("state", "the process state stays unchanged"),
     ]
 
-    /// The checks that words name, and those they need; nil for a word that names none.
+    /// Returns the named checks and those they need; fails for an unknown name.
     static func chosen(_ words: [String]) -> Result<[Check], UnknownCheck> {
         if words.isEmpty { return .success(all) }
         var ids: Set<String> = []
@@ -36,7 +38,7 @@ enum Catalogue {
             if found.isEmpty { return .failure(UnknownCheck(word: word)) }
             ids.formUnion(found.map(\.id))
         }
-        // Its pictures are what the others work with.
+        // The other checks use the images that this one makes.
         if all.contains(where: { ids.contains($0.id) && !$0.isStatic }) { ids.insert("lifecycle.encode") }
         var isGrowing = true
         while isGrowing {

@@ -1,29 +1,29 @@
-/// One thing that every plugin has to keep.
+/// One requirement for every plugin.
 struct Check: Sendable {
-    /// For example `surface.guards`.
+    /// The name, for example `surface.guards`.
     var id: String
-    /// What is checked, for a person.
+    /// The checked requirement, for the report.
     var summary: String
-    /// Checks without which this one says nothing.
+    /// The checks that must pass first.
     var needs: [String]
-    /// In how many processes it is made; what they note has to be equal.
+    /// The number of processes that run the check; their notes must be equal.
     var processes = 1
-    /// Whether nothing of the plugin runs.
+    /// Whether the check runs no plugin code.
     var isStatic = false
-    /// Whether a plugin that is loaded already is of no use.
+    /// Whether the check needs a plugin that is not loaded yet.
     var needsOwnProcess = false
-    /// Files cannot be read once the plugin is loaded.
+    /// Whether files must not be read once the plugin is loaded.
     var refusesFiles = false
-    /// Whether the second of two processes has the plugin in a worker, and so may start one.
+    /// Whether the second of two processes runs the plugin in a worker, and so may start one.
     var usesWorker = false
-    /// What a crash in this check means.
+    /// The fault to report if the plugin crashes.
     var crash: Fault?
-    var body: @Sendable (Workshop) throws(Stop) -> Void
+    var body: @Sendable (CheckContext) throws(Stop) -> Void
 
     init(
         _ id: String, _ summary: String, needs: [String] = [], processes: Int = 1, isStatic: Bool = false,
         needsOwnProcess: Bool = false, refusesFiles: Bool = false, usesWorker: Bool = false, crash: Fault? = nil,
-        _ body: @escaping @Sendable (Workshop) throws(Stop) -> Void
+        _ body: @escaping @Sendable (CheckContext) throws(Stop) -> Void
     ) {
         self.id = id
         self.summary = summary
@@ -40,7 +40,7 @@ struct Check: Sendable {
     var group: String { String(id.prefix { $0 != "." }) }
 }
 
-/// How much is tried.
+/// The number of tries per check.
 enum Effort: String, CaseIterable {
     case quick, full
 

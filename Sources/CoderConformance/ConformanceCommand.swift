@@ -1,10 +1,11 @@
 import CoderHost
+import CommandLineKit
 import Glibc
 
 /// Checks one plugin against the contract, each check in a process of its own.
 @main
 enum ConformanceCommand {
-    /// As in `sysexits.h`: the plugin cannot be judged.
+    /// As in `sysexits.h`: the plugin cannot be checked.
     static let unavailable: Int32 = 69
     static let usage: Int32 = 64
 
@@ -22,9 +23,9 @@ enum ConformanceCommand {
             Console.error("  try: \(error.hint ?? "coderhost plugin check --help")")
             return usage
         }
-        // A child stands in another folder.
+        // A child has another working folder.
         if let path = resolvedPath(request.plugin) { request.plugin = path }
-        if let id = request.one { OneCheck.run(id, request) }
+        if let id = request.one { CheckProcess.run(id, request) }
         let checks: [Check]
         switch Catalogue.chosen(request.only) {
         case .success(let chosen): checks = chosen
@@ -42,12 +43,12 @@ enum ConformanceCommand {
         let samples: [Sample]
         do throws(PluginFile.Refusal) {
             manifest = try PluginFile.manifest(request.plugin)
-            samples = try Given.samples(request.samples, manifest)
+            samples = try GivenImages.samples(request.samples, manifest)
         } catch {
             return refuse(error.reason, error.remedy, request)
         }
         guard let runner = Runner(request, manifest, samples: samples) else {
-            return refuse("no shared memory is to be had", "look at /dev/shm and at memory limits", request)
+            return refuse("shared memory is not available", "check /dev/shm and memory limits", request)
         }
         var report = Report(request, manifest)
         Interruption.listen()
@@ -67,8 +68,8 @@ enum ConformanceCommand {
     }
 }
 
-/// Images that the user named, each for the coders whose signatures or, without signatures, file extensions it has.
-enum Given {
+/// The images given by the user, assigned to coders by their signatures or, without signatures, by file extension.
+enum GivenImages {
     static func samples(_ paths: [String], _ manifest: PluginManifest) throws(PluginFile.Refusal) -> [Sample] {
         var result: [Sample] = []
         for path in paths {
@@ -91,7 +92,7 @@ enum Given {
             if coders.isEmpty { coders = manifest.coders.filter { $0.formats.contains(where: \.signatures.isEmpty) } }
             if coders.isEmpty {
                 throw PluginFile.Refusal(
-                    reason: "the sample \(path) has no signature of its manifest",
+                    reason: "the sample \(path) has none of the signatures in the manifest",
                     remedy: "name an image of its format, or correct the signatures")
             }
             result += coders.map { Sample(coder: $0.id, kind: .given, bytes: bytes) }

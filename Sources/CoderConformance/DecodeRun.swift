@@ -1,10 +1,10 @@
 import CCoderPlugin
 
-/// How a picture is to be decoded.
+/// The way to decode an image.
 struct DecodeSetup {
-    var shape = Shape.current
+    var shape = StructVersion.current
     var kind = Input.Kind.memory
-    /// Bytes that arrive at a time, with a growing source.
+    /// The number of bytes that arrive at a time, for a growing source.
     var chunk = 1
     var wantsPartial = false
     var policy = Services.Policy()
@@ -13,10 +13,10 @@ struct DecodeSetup {
     var maxFrames = Int.max
     var options: [OptionValue] = []
     var failingRead: Int?
-    /// Whether metadata and offers are asked for, too.
+    /// Whether to request metadata and offers, too.
     var isThorough = false
 
-    /// Pixels that the kit takes memory for.
+    /// The largest number of pixels that the kit allocates.
     static let maxPixels = 1 << 24
 
     static var roomyLimits: cpi_limits {
@@ -39,26 +39,26 @@ struct DecodeSetup {
     }
 }
 
-/// A frame that was decoded.
+/// A decoded frame.
 struct DecodedFrame {
     var info: cpi_frame_info
     var format: cpi_pixel_format
-    /// Rows without padding.
+    /// The rows without padding.
     var pixels: [UInt8]
 }
 
-/// What came of decoding.
+/// The result of decoding.
 struct DecodeOutcome {
     var info: cpi_image_info?
     var frames: [DecodedFrame] = []
     var blobs: [Blob] = []
-    /// The call that failed, if one did.
+    /// The failed call, if any.
     var failure: Answer?
-    /// The first thing that was wrong with an answer.
+    /// The first defect of a result.
     var objection: String?
-    /// The first struct that was written behind its end.
+    /// The first struct with a write past its end.
     var overrun: String?
-    /// The first answer whose status the header does not list for the call.
+    /// The first result whose status the header does not list for the call.
     var illegal: String?
     var stray: String?
     var needInputs = 0
@@ -68,10 +68,10 @@ struct DecodeOutcome {
     var pixels: [[UInt8]] { frames.map(\.pixels) }
 }
 
-extension Workshop {
-    /// Decodes a picture from the first call to the last.
+extension CheckContext {
+    /// Decodes an image from the first call to the last.
     ///
-    /// - Throws: a fault where a call answered what it must not answer.
+    /// - Throws: a fault if a call returned an invalid result.
     func decode(
         _ coder: Subject.Coder, _ bytes: [UInt8], _ setup: DecodeSetup = DecodeSetup(),
         then after: ((Decoding) throws(Stop) -> Void)? = nil
@@ -94,7 +94,7 @@ extension Workshop {
     }
 }
 
-/// One way through the calls of a decoder.
+/// One pass through the calls of a decoder.
 struct DecodeRun {
     let session: Decoding
     let input: Input
@@ -117,14 +117,14 @@ struct DecodeRun {
         outcome.info = info
         if let objection = info.native.objection {
             throw .fault(
-                "read_header reports a pixel format that does not exist (\(objection))", .imageFacts,
+                "read_header reports an invalid pixel format (\(objection))", .imageFacts,
                 try: "fill info->native with a format of cpi/image.h")
         }
-        // What a host checks before it takes memory.
+        // The checks of a host before it allocates memory.
         guard info.width > 0, info.height > 0 else {
             throw .fault(
                 "read_header reports \(info.width) x \(info.height) pixels", .imageFacts,
-                try: "answer CPI_CORRUPT for a picture without pixels")
+                try: "answer CPI_CORRUPT for an image without pixels")
         }
         guard Int(info.width) * Int(info.height) <= DecodeSetup.maxPixels else {
             outcome.failure = Answer(call: Answer.kit, status: CPI_LIMIT, code: CPI_LIMIT, message: "too many pixels")
@@ -132,25 +132,25 @@ struct DecodeRun {
         }
         if setup.isThorough { try details() }
         while outcome.frames.count < setup.maxFrames, try frame() {}
-        // What stands behind the pixels may appear only now.
+        // Metadata after the pixels may become available only now.
         if setup.isThorough, outcome.failure == nil { try details() }
         return outcome
     }
 
-    /// Notes an answer; true when it is a failure.
+    /// Records a result; returns true if it is a failure.
     private mutating func take(_ answer: Answer) -> Bool {
         if outcome.objection == nil { outcome.objection = answer.objection }
         if answer.isFailure { outcome.failure = answer }
         return answer.isFailure
     }
 
-    /// Lets bytes arrive because a call asked for them.
+    /// Makes bytes arrive because a call requested them.
     private mutating func feed(_ call: String) throws(Stop) {
         outcome.needInputs += 1
         if input.grow(setup.chunk) { return }
         throw .fault(
             "\(call) answered CPI_NEED_INPUT although the source is complete", .truncated,
-            try: "ask source->complete first, and answer CPI_TRUNCATED when nothing more will come")
+            try: "check source->complete first, and answer CPI_TRUNCATED if it is set")
     }
 
     private mutating func header() throws(Stop) -> cpi_image_info? {
@@ -176,7 +176,7 @@ struct DecodeRun {
         }
     }
 
-    /// One more frame; false behind the last.
+    /// Decodes the next frame; returns false after the last.
     private mutating func frame() throws(Stop) -> Bool {
         var facts: cpi_frame_info
         repeat {
@@ -185,14 +185,14 @@ struct DecodeRun {
             if take(answer) || answer.status == CPI_END { return false }
             if answer.status == CPI_OK { break }
             guard answer.status == CPI_NEED_INPUT else {
-                throw .fault(answer.text, .nextFrame, try: "it answers CPI_OK, CPI_END, CPI_NEED_INPUT or an error")
+                throw .fault(answer.text, .nextFrame, try: "answer CPI_OK, CPI_END, CPI_NEED_INPUT or an error")
             }
             try feed("next_frame")
         } while true
         guard let info = outcome.info else { return false }
         guard Int(facts.rect.width) * Int(facts.rect.height) <= DecodeSetup.maxPixels else {
             throw .fault(
-                "frame \(facts.index) has \(facts.rect.width) x \(facts.rect.height) pixels, the picture "
+                "frame \(facts.index) has \(facts.rect.width) x \(facts.rect.height) pixels, but the image "
                     + "\(info.width) x \(info.height)", .frameRect, try: "check a frame against the canvas")
         }
         if facts.rect.width == 0 || facts.rect.height == 0 {

@@ -1,49 +1,49 @@
 import CCoderPlugin
 
-/// How pictures are to be encoded.
+/// The way to encode images.
 struct EncodeSetup {
-    var shape = Shape.current
+    var shape = StructVersion.current
     var policy = Services.Policy()
     var limits = DecodeSetup.roomyLimits
     var layout = SurfaceLayout()
     var options: [OptionValue] = []
     var blobs: [Blob] = []
-    /// Exif; 0 = nothing is said.
+    /// The Exif orientation; 0 means not stated.
     var orientation: UInt32 = 0
     var color: cpi_color?
-    /// Bytes that the output takes.
+    /// The number of bytes that the output accepts.
     var room: Int?
     var refusal = CPI_LIMIT
-    /// Tenths of seconds, of each frame.
+    /// The duration of each frame, in 1/10 s.
     var durations: [UInt32] = []
     var loops: UInt64 = 0
-    /// Hands over one picture in bands of so many times the rows that the encoder asks for.
+    /// The band size, in multiples of the rows that the encoder requests; nil to pass whole images.
     var bands: Int?
 }
 
-/// What came of encoding.
+/// The result of encoding.
 struct EncodeOutcome {
     var bytes: [UInt8] = []
     var format = cpi_pixel_format()
     var failure: Answer?
     var objection: String?
     var overrun: String?
-    /// The first answer whose status the header does not list for the call.
+    /// The first result whose status the header does not list for the call.
     var illegal: String?
-    /// The first offer with a value that the header does not define, in words.
+    /// A description of the first offer with a value that the header does not define.
     var oddOffer: String?
-    /// What add_blob answered to each.
+    /// The results of add_blob.
     var blobAnswers: [cpi_status] = []
     var hasWrongPlace = false
-    /// Whether the picture was handed over in bands.
+    /// Whether the image was passed in bands.
     var usedBands = false
     var meter = Services.Meter()
 }
 
-extension Workshop {
-    /// Encodes one picture, or the frames of an animation, from the first call to the last.
+extension CheckContext {
+    /// Encodes one image, or the frames of an animation, from the first call to the last.
     func encode(
-        _ coder: Subject.Coder, _ pictures: [Picture], _ setup: EncodeSetup = EncodeSetup()
+        _ coder: Subject.Coder, _ images: [Image], _ setup: EncodeSetup = EncodeSetup()
     ) throws(Stop) -> EncodeOutcome {
         let services = Services(setup.policy, limits: setup.limits, shape: setup.shape)
         guard let session = Encoding(coder, services, board, setup.shape) else {
@@ -51,7 +51,7 @@ extension Workshop {
         }
         var outcome = EncodeOutcome()
         services.startClock()
-        try Self.run(session, pictures, setup, &outcome)
+        try Self.run(session, images, setup, &outcome)
         services.stopClock()
         if let output = session.output {
             outcome.bytes = output.bytes
@@ -65,16 +65,16 @@ extension Workshop {
         return outcome
     }
 
-    /// The facts of pictures, as a host tells them.
-    static func facts(_ pictures: [Picture], _ setup: EncodeSetup = EncodeSetup()) -> cpi_image_info {
-        let first = pictures[0]
+    /// Returns the facts of images, as a host passes them.
+    static func facts(_ images: [Image], _ setup: EncodeSetup = EncodeSetup()) -> cpi_image_info {
+        let first = images[0]
         var info = cpi_image_info()
         info.width = UInt32(first.width)
         info.height = UInt32(first.height)
         info.bit_depth = 8
-        info.frame_count = UInt32(pictures.count)
+        info.frame_count = UInt32(images.count)
         info.flags = first.hasAlpha ? CPI_IMAGE_HAS_ALPHA : 0
-        if pictures.count > 1 {
+        if images.count > 1 {
             info.flags |= CPI_IMAGE_ANIMATED
             info.loop_kind = setup.loops == 0 ? CPI_LOOPS_INFINITE : CPI_LOOPS_COUNT
             info.loop_count = setup.loops
@@ -88,7 +88,7 @@ extension Workshop {
     }
 
     private static func run(
-        _ session: Encoding, _ pictures: [Picture], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
+        _ session: Encoding, _ images: [Image], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
     ) throws(Stop) {
         func take(_ answer: Answer) -> Bool {
             if outcome.objection == nil { outcome.objection = answer.objection }
@@ -99,7 +99,7 @@ extension Workshop {
         guard session.isOpen else {
             throw .fault("open answered CPI_OK and no encoder", .encoder, try: "store the session in *encoder")
         }
-        var info = facts(pictures, setup)
+        var info = facts(images, setup)
         var offers: [cpi_pixel_format] = []
         for index in 0..<UInt32(40) {
             let (answer, format) = session.accept(info, index)
@@ -108,7 +108,7 @@ extension Workshop {
             if answer.status != CPI_OK { throw .fault(answer.text, .accept, try: "answer CPI_OK or CPI_END") }
             if let objection = format.objection {
                 throw .fault(
-                    "accept offers a pixel format that does not exist (\(objection))", .accept,
+                    "accept offers an invalid pixel format (\(objection))", .accept,
                     try: "offer formats of cpi/image.h")
             }
             offers.append(format)
@@ -125,15 +125,15 @@ extension Workshop {
             outcome.blobAnswers.append(answer.status)
             if answer.status != CPI_REFUSED, take(answer) { return }
         }
-        for (index, picture) in pictures.enumerated() {
+        for (index, image) in images.enumerated() {
             let surface = Surface(
-                format, width: picture.width, height: picture.height, layout: setup.layout, shape: setup.shape)
-            surface.pixels = picture.pixels(format)
+                format, width: image.width, height: image.height, layout: setup.layout, shape: setup.shape)
+            surface.pixels = image.pixels(format)
             var frame = cpi_frame_info()
             frame.index = UInt32(index)
-            frame.flags = CPI_FRAME_INDEPENDENT | (picture.hasAlpha ? CPI_FRAME_HAS_ALPHA : 0)
+            frame.flags = CPI_FRAME_INDEPENDENT | (image.hasAlpha ? CPI_FRAME_HAS_ALPHA : 0)
             frame.rect = cpi_rect(x: 0, y: 0, width: info.width, height: info.height)
-            if pictures.count > 1 {
+            if images.count > 1 {
                 let tenths = index < setup.durations.count ? setup.durations[index] : 1
                 frame.duration = cpi_rational(numerator: tenths, denominator: 10)
             }
@@ -144,11 +144,11 @@ extension Workshop {
                     if rows == 0 {
                         throw .fault("begin_rows asks for bands of 0 rows", .rows, try: "store a count in *rows")
                     }
-                    for y in stride(from: 0, to: picture.height, by: rows * bands) {
+                    for y in stride(from: 0, to: image.height, by: rows * bands) {
                         let band = Surface(
-                            format, width: picture.width, height: min(rows * bands, picture.height - y),
+                            format, width: image.width, height: min(rows * bands, image.height - y),
                             layout: setup.layout, shape: setup.shape)
-                        let bytes = picture.width * format.bytesPerPixel
+                        let bytes = image.width * format.bytesPerPixel
                         band.pixels = Array(surface.pixels[y * bytes..<(y + band.height) * bytes])
                         if take(session.addRows(band)) { return }
                     }

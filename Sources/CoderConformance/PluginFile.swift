@@ -1,9 +1,9 @@
 import CCoderPlugin
 import CoderHost
 
-/// A plugin's file as it is read without running it.
+/// A plugin's file, read without running it.
 enum PluginFile {
-    /// Why nothing can be judged.
+    /// The reason why a file cannot be checked.
     struct Refusal: Error {
         var reason: String
         var remedy: String
@@ -19,7 +19,7 @@ enum PluginFile {
             throw Refusal(reason: "it cannot be read: \(error)", remedy: "check the path")
         }
         guard status.isRegular else {
-            throw Refusal(reason: "it is no regular file", remedy: "name the plugin's file")
+            throw Refusal(reason: "it is not a regular file", remedy: "name the plugin's file")
         }
         do throws(ELFImage.Failure) { return try ELFImage(file, size: status.size) } catch {
             throw Refusal(PluginScanner.status(error))
@@ -31,7 +31,7 @@ enum PluginFile {
         if let problem { throw Refusal(problem) }
         guard let manifest, manifest.abiMajor == Int(CPI_ABI_MAJOR) else {
             throw Refusal(
-                reason: "it is for major \(manifest?.abiMajor ?? 0) of the interface, this kit checks \(CPI_ABI_MAJOR)",
+                reason: "it needs interface major \(manifest?.abiMajor ?? 0), but this kit checks \(CPI_ABI_MAJOR)",
                 remedy: "use the kit of that major")
         }
         return manifest

@@ -3,7 +3,8 @@ import CCoderPlugin
 /// Pixels as 8-bit RGBA, for comparisons.
 enum RGBA {
     static let format = cpi_pixel_format(
-        channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, count: 0, layout: 0, reserved: 0)
+        channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, count: 0,
+        layout: 0, reserved: 0)
 
     static func of(_ pixels: [UInt8], _ format: cpi_pixel_format) -> [UInt8] {
         let count = format.channelCount
@@ -44,7 +45,7 @@ enum RGBA {
 
     private static func powerOfTwo(_ exponent: Int) -> Float { Float(bitPattern: UInt32(exponent + 127) << 23) }
 
-    /// The worst mean square over the channels; colour does not count where both are clear.
+    /// Returns the largest mean square over the channels; ignores color where both pixels are transparent.
     static func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         if a.count != b.count || a.isEmpty { return a.count == b.count ? 0 : 65025 }
         var sum = 0
@@ -59,7 +60,7 @@ enum RGBA {
     }
 }
 
-/// Frames as they are to be seen, one after the other.
+/// Composites frames one after the other.
 struct Canvas {
     private(set) var pixels: [UInt8]
     private let width: Int
@@ -73,7 +74,7 @@ struct Canvas {
         pixels = [UInt8](repeating: 0, count: width * height * 4)
     }
 
-    /// Shows the next frame.
+    /// Draws the next frame.
     mutating func show(_ frame: DecodedFrame) {
         if let last {
             switch last.disposal {
@@ -88,7 +89,7 @@ struct Canvas {
         draw(frame.info.rect) { at, below in
             let start = at.y * rowBytes + at.x * 4
             let color = Array(source[start..<start + 4])
-            // The kit's own pictures are opaque or clear.
+            // The kit's own images are fully opaque or fully transparent.
             return frame.info.blend == CPI_BLEND_SOURCE || color[3] >= 128 ? color : below
         }
         last = frame.info

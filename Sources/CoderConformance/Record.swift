@@ -1,17 +1,17 @@
 import CoderHost
 
-/// What the process of a check tells the kit: one JSON object.
+/// The report of a check's process to the kit: one JSON object.
 struct Record {
     var verdict: Verdict
     var what = ""
     var rule: Rule?
     var remedy = ""
-    /// Compared between the processes of one check.
+    /// The note that the kit compares between the processes of one check.
     var note = ""
-    /// Told beside a difference between the processes.
+    /// The remark to report with a difference between the processes.
     var remark = ""
 
-    /// The text of an outcome; nil stands for a check that came to its end.
+    /// Returns the text of an outcome; nil means that the check completed.
     static func of(_ stop: Stop?, note: String, remark: String = "") -> String {
         var members: [(String, JSONValue)] = []
         switch stop {
@@ -28,7 +28,7 @@ struct Record {
         return JSONValue.object(members + [("note", .string(note)), ("remark", .string(remark))]).text
     }
 
-    /// Nil for what is no record.
+    /// Returns nil if the text is not a record.
     init?(_ text: String) {
         guard let value = try? JSONParser.parse(Array(text.utf8)), let word = value["verdict"]?.string,
             let verdict = Verdict(rawValue: word)

@@ -1,6 +1,6 @@
 import CoderHost
 
-/// What the kit is asked for.
+/// The command line of the kit.
 struct Request {
     enum Output { case text, json, junit }
 
@@ -12,16 +12,16 @@ struct Request {
     var samples: [String] = []
     var isInProcess = false
     var effort = Effort.quick
-    /// Seconds that a check may take.
+    /// The timeout of a check, in seconds.
     var timeout = 60
-    /// The check that this process is for.
+    /// The only check for this process to run.
     var one: String?
-    /// Which of its processes this is.
+    /// The number of this process among those of the check.
     var process = 0
 
     struct Failure: Error {
         var message: String
-        /// What helps; nil leaves it to the help.
+        /// A hint for the user; nil refers to the help.
         var hint: String?
     }
 
@@ -65,7 +65,7 @@ struct Request {
             }
         }
         guard operands.count == 1 || isList && operands.isEmpty else {
-            throw Failure(message: "one plugin is checked at a time")
+            throw Failure(message: "more than one plugin given: check one plugin at a time")
         }
         plugin = operands.first ?? ""
     }

@@ -1,4 +1,4 @@
-/// The sentences that checks refer to, as they stand in the headers; a test holds them against those.
+/// The sentences to which checks refer, verbatim from the headers; a test compares them.
 extension Rule {
     static let size = Rule(
         "coder_plugin.h", "A reader uses min(size, sizeof its own); what is missing reads as zero and means \"absent\"")
@@ -15,7 +15,8 @@ extension Rule {
     static let forked = Rule(
         "coder_plugin.h",
         "It works in a process that was forked after init, with all system calls forbidden but those for memory, time "
-            + "and the threads that its manifest declares (isolation.threads). It opens no file and no socket after init.")
+            + "and the threads that its manifest declares (isolation.threads). It opens no file and no socket after init."
+    )
     static let ownThreads = Rule(
         "coder_plugin.h",
         "It starts no threads beyond those; services->thread_hint() says how many are worth using.")
@@ -82,7 +83,8 @@ extension Rule {
         "cpi/host.h", "Reports memory that a codec library takes (positive) or gives back (negative) by itself.")
     static let budgetRefused = Rule("cpi/host.h", "do not take it; return CPI_LIMIT to the host.")
     static let poll = Rule(
-        "cpi/host.h", "Asks whether to continue. Call it every 10 ms of work or every 64 rows, whichever "
+        "cpi/host.h",
+        "Asks whether to continue. Call it every 10 ms of work or every 64 rows, whichever "
             + "comes first.")
     static let noDescriptor = Rule("cpi/host.h", "A plugin writes to no file descriptor of its own.")
     static let ownLimits = Rule(
@@ -94,7 +96,8 @@ extension Rule {
 
     static let session = Rule(
         "cpi/decoder.h", "One-shot decoding of a still: open, set_source, read_header, next_frame, decode, close.")
-    static let close = Rule("cpi/decoder.h", "Ends a session in whatever state it is; the pointer is invalid afterwards.")
+    static let close = Rule(
+        "cpi/decoder.h", "Ends a session in whatever state it is; the pointer is invalid afterwards.")
     static let header = Rule(
         "cpi/decoder.h", "Reads the facts of the whole image and allocates no memory for pixels.")
     static let needInput = Rule(
@@ -149,7 +152,8 @@ extension Rule {
         "cpi/rewrite.h", "CPI_OK, CPI_REFUSED (the format cannot make one of the changes without loss) or an error.")
     static let transcode = Rule("cpi/rewrite.h", "Bit-exact transcoding")
     static let transcodeAnswer = Rule(
-        "cpi/rewrite.h", "CPI_OK, CPI_REFUSED (this source was not packed from `format`, or cannot be packed) or an error.")
+        "cpi/rewrite.h",
+        "CPI_OK, CPI_REFUSED (this source was not packed from `format`, or cannot be packed) or an error.")
 
     static let unknownOption = Rule(
         "cpi/option.h",
@@ -159,7 +163,7 @@ extension Rule {
     static let extensionID = Rule("cpi/plugin.h", "NULL for every id it does not know; a table stays")
     static let entry = Rule("cpi/plugin.h", "The one exported symbol; the major version is in its name.")
     static let entryFails = Rule("cpi/plugin.h", "Returns NULL and fills `error` when the plugin cannot work here.")
-    static let initialise = Rule(
+    static let initialize = Rule(
         "cpi/plugin.h", "Prepares what all sessions share. Exactly once, before any session, no other call in flight.")
     static let concurrency = Rule("cpi/plugin.h", "sessions are independent; one thread in each at a time")
     static let reserved = Rule("cpi/plugin.h", "must be zero")
@@ -167,7 +171,7 @@ extension Rule {
         "cpi/manifest.h", "There is exactly one in a file, and what the running plugin reports must equal it.")
     static let roles = Rule("cpi/plugin.h", "equal to the manifest's")
 
-    // Rules that stand in the documentation and not in a header.
+    // Rules from the documentation instead of a header.
     static let signatures = Rule(
         "CoderHost.docc/Manifest.md",
         "any of them; a format without one is recognized by the ending of a file's name")
@@ -184,7 +188,7 @@ extension Rule {
         "CoderHost.docc/CheckingAPlugin.md",
         "In a sealed process of its own a plugin gives the same bytes, without files, "
             + "sockets and other processes.")
-    /// All of them, to be held against the headers.
+    /// All rules, for comparison with the headers.
     static let every: [Rule] = [
         .size, .flags, .memoryOwner, .noEscape, .sticky, .error, .misuse, .truncated, .corrupt, .notMine, .limit,
         .noMemory, .row, .byteCount, .imageFacts, .frameCount, .lossy, .frameRect, .frame, .duration, .source,
@@ -192,10 +196,11 @@ extension Rule {
         .ownLimits, .metadataLimit, .threads, .hostMinor, .session, .close, .header, .needInput, .offer, .offerEnd,
         .nextFrame,
         .seek, .decode, .decoderGet, .options, .finish, .accept, .addBlob, .addFrame, .encoder, .unknownOption,
-        .table, .extensionID, .entry, .entryFails, .initialise, .hostGet, .concurrency, .reserved, .manifestEqual,
+        .table, .extensionID, .entry, .entryFails, .initialize, .hostGet, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .hygiene, .image, .sealed, .latency, .newValues, .forked,
         .ownThreads, .guest, .deterministic, .noSharedState, .freesAll, .bands, .statuses, .refused, .failedOpen,
-        .region, .dirty, .rows, .parallel, .sessionThread, .rewritePixels, .rewriteMetadata, .rewriteRemove, .rewriteItems,
+        .region, .dirty, .rows, .parallel, .sessionThread, .rewritePixels, .rewriteMetadata, .rewriteRemove,
+        .rewriteItems,
         .rewriteAnswer, .transcode, .transcodeAnswer,
     ]
 }

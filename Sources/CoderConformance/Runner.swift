@@ -1,13 +1,13 @@
 import CoderHost
 
-/// Makes checks, each in a process of its own, and judges how these end.
+/// Runs checks, each in its own process, and judges how the processes end.
 final class Runner {
     let request: Request
     let manifest: PluginManifest
     private let shared: SharedBytes
     private(set) var samples: [Sample]
     private var verdicts: [String: Verdict] = [:]
-    /// The plugin, where checks have no process of their own.
+    /// The plugin, if checks run in this process.
     private var subject: Subject?
     private var ticket = wallNanoseconds()
 
@@ -22,8 +22,8 @@ final class Runner {
 
     private static let loading = "lifecycle.load"
 
-    /// What may be skipped without taking along what builds on it: a plugin need not encode, and a kit with a sanitizer
-    /// cannot see memory grow.
+    /// Checks that may be skipped without skipping the checks that need them: a plugin need not encode, and a kit with
+    /// a sanitizer cannot measure memory growth.
     private static let optional = ["lifecycle.encode", "memory.growth"]
 
     private func isMissing(_ need: String) -> Bool {
@@ -34,14 +34,14 @@ final class Runner {
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
         if !check.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
-            // What goes wrong there goes wrong in every process that begins so: it is told once.
+            // A failure to load affects every process that loads the plugin, so it is reported once.
             result.verdict = .skipped
             result.what = "it does not load"
         } else if let missing = check.needs.first(where: isMissing) {
             result.verdict = .skipped
             result.what =
                 verdicts[missing] == .skipped
-                ? "\(missing) was skipped" : "\(missing) did not pass, so this says nothing"
+                ? "\(missing) was skipped" : "\(missing) did not pass, so this check has no result"
         } else if request.isInProcess {
             runHere(check, &result)
         } else {
@@ -51,14 +51,14 @@ final class Runner {
         return result
     }
 
-    /// Takes over the pictures that a check made.
+    /// Stores the images that a check made.
     func take(_ made: [Sample]) {
         let known = Set(samples.map { "\($0.coder) \($0.kind)" })
         samples += made.filter { !known.contains("\($0.coder) \($0.kind)") }
         shared.bytes = SampleArchive.pack(samples)
     }
 
-    /// Makes a check without a process of its own, for a debugger.
+    /// Runs a check in this process, for a debugger.
     private func runHere(_ check: Check, _ result: inout CheckResult) {
         if check.needsOwnProcess || check.refusesFiles || check.processes > 1 {
             result.verdict = .skipped
@@ -66,11 +66,11 @@ final class Runner {
             return
         }
         let board = Board.local()
-        let workshop = Workshop(
+        let context = CheckContext(
             path: request.plugin, manifest: manifest, effort: request.effort,
             samples: samples, board: board, isConfined: false, loaded: subject)
         let start = wallNanoseconds()
-        switch OneCheck.outcome(of: check, workshop) {
+        switch CheckProcess.outcome(of: check, context) {
         case nil: break
         case .skip(let why):
             result.verdict = .skipped
@@ -82,8 +82,8 @@ final class Runner {
             result.remedy = fault.remedy
         }
         result.seconds = Double(wallNanoseconds() - start) / 1e9
-        if subject == nil, !check.isStatic { subject = try? workshop.subject() }
-        take(workshop.madeSamples)
+        if subject == nil, !check.isStatic { subject = try? context.subject() }
+        take(context.madeSamples)
     }
 
     private func runApart(_ check: Check, _ result: inout CheckResult) {
@@ -117,12 +117,12 @@ final class Runner {
             result.verdict = .failed
             result.what =
                 check.usesWorker
-                ? "sealed it comes to other results than in process" : "two processes came to different results"
+                ? "the results in a sealed worker differ from those in-process" : "two processes gave different results"
             result.rule = check.usesWorker ? .sealed : .deterministic
-            result.remedy = "look for what depends on addresses, on time or on memory that is not set"
+            result.remedy = "look for results that depend on addresses, time or unset memory"
             if let remark = remarks.first {
                 result.what += "; \(remark)"
-                result.remedy = SealedCalls.advice(remark)
+                result.remedy = DeniedCalls.advice(remark)
             }
         }
     }
@@ -144,8 +144,8 @@ final class Runner {
             result.call = call
             if end.isLate {
                 fail(
-                    .hung, "it did not come back within \(request.timeout) s \(place)", .poll,
-                    "call poll, and leave when it does not answer CPI_CONTINUE; look for a loop that bad input keeps going"
+                    .hung, "it did not return within \(request.timeout) s \(place)", .poll,
+                    "call poll, and return unless it answers CPI_CONTINUE; look for endless loops on bad input"
                 )
             } else if let signal = end.signal {
                 result.signal = signal
@@ -165,7 +165,7 @@ final class Runner {
             result.call = call
             fail(
                 .hung, "the process did not end within \(request.timeout) s after the last session", .hygiene,
-                "look for threads that are waited for at the end")
+                "look for threads that an exit handler waits for")
             return
         }
         if record.verdict == .skipped {
@@ -181,7 +181,7 @@ final class Runner {
             result.signal = signal
             fail(
                 .crashed, "\(SignalName.of(Int32(signal))) at the end of the process, after the last session", .hygiene,
-                "leave atexit and destructors alone, and join threads in close")
+                "use no atexit and no destructors, and join threads in close")
             return
         }
         notes.append(record.note)
@@ -189,7 +189,7 @@ final class Runner {
         outside(check, board, end, leftovers, fail)
     }
 
-    /// What is only seen from outside; each in the one check that is about it.
+    /// Judges effects visible only outside the process, each in the check concerned.
     private func outside(
         _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String],
         _ fail: (Verdict, String, Rule, String) -> Void
@@ -200,11 +200,11 @@ final class Runner {
                 let text = String(decoding: bytes.prefix(60), as: UTF8.self)
                 fail(
                     .failed, "it wrote to standard \(name): \(text)", .noDescriptor,
-                    "hand it to log, or throw it away")
+                    "pass the text to log, or drop it")
             }
         case "state.exit":
             if end.exitStatus != 0 {
-                fail(.failed, "the process ended with status \(end.exitStatus ?? -1)", .hygiene, "leave atexit alone")
+                fail(.failed, "the process ended with status \(end.exitStatus ?? -1)", .hygiene, "do not call atexit")
             }
         case "state.processes":
             if end.strays > 0 {

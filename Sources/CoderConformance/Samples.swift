@@ -1,13 +1,13 @@
-/// A picture in the plugin's format.
+/// An image in the plugin's format.
 struct Sample: Hashable {
     enum Kind: String, CaseIterable {
         /// A still of a few hundred pixels, made by the plugin's own encoder.
         case small
-        /// One of some ten thousand pixels.
+        /// A still of some ten thousand pixels.
         case large
         /// A few frames.
         case animation
-        /// A file that somebody named.
+        /// A file given by the user.
         case given
     }
 
@@ -16,7 +16,7 @@ struct Sample: Hashable {
     var bytes: [UInt8]
 }
 
-/// Samples as bytes, for the memory that the processes share: each part is preceded by its length in 4 bytes.
+/// Encodes samples for the memory that the processes share: each part is preceded by its length in 4 bytes.
 enum SampleArchive {
     static func pack(_ samples: [Sample]) -> [UInt8] {
         var result: [UInt8] = []

@@ -6,7 +6,7 @@ enum Values {
 
     private static func flags(_ flags: UInt32, _ name: String) -> String? {
         let bits = flags & upperHalf
-        return bits == 0 ? nil : "\(name) has the bit 0x\(String(bits, radix: 16)), which this minor does not define"
+        return bits == 0 ? nil : "\(name) has the undefined bit 0x\(String(bits, radix: 16))"
     }
 
     private static func value(_ value: UInt32, upTo last: UInt32, from first: UInt32 = 0, _ name: String) -> String? {

@@ -1,8 +1,8 @@
-/// A sentence of the contract, and the file it stands in.
+/// A sentence of the contract, with the file that contains it.
 struct Rule: Hashable {
     /// For example `cpi/host.h`.
     var file: String
-    /// Word for word.
+    /// The sentence, verbatim.
     var text: String
 
     init(_ file: String, _ text: String) {
@@ -11,19 +11,19 @@ struct Rule: Hashable {
     }
 }
 
-/// What a plugin did that the contract forbids.
+/// A violation of the contract by a plugin.
 struct Fault: Hashable {
-    /// What happened, and where.
+    /// The event and its place.
     var what: String
     var rule: Rule
-    /// What helps.
+    /// One thing to try.
     var remedy: String
 }
 
-/// Why a check did not come to its end.
+/// The reason why a check did not complete.
 enum Stop: Error, Hashable {
     case fault(Fault)
-    /// It cannot be made with this plugin, or not here.
+    /// The check is not applicable to this plugin or this machine.
     case skip(String)
 
     static func fault(_ what: String, _ rule: Rule, try remedy: String) -> Stop {
@@ -31,22 +31,22 @@ enum Stop: Error, Hashable {
     }
 }
 
-/// How a check ended.
+/// The result of a check.
 enum Verdict: String, CaseIterable {
     case passed, failed, skipped, crashed, hung
 
     var isBad: Bool { self == .failed || self == .crashed || self == .hung }
 }
 
-/// What became of one check.
+/// The full result of one check.
 struct CheckResult {
     var check: Check
     var verdict: Verdict
-    /// With every verdict but `passed`.
+    /// The explanation, for every verdict except `passed`.
     var what = ""
     var rule: Rule?
     var remedy = ""
-    /// The function of the plugin that ran when its process ended.
+    /// The plugin function that ran when the process ended.
     var call = ""
     var signal: Int?
     var seconds = 0.0

@@ -1,51 +1,55 @@
-// Every value that the host takes and gives is a word of this module; whoever imports the host has them.
+// A program that imports CoderHost also sees the public types of the targets below it.
+@_exported public import HostSystem
 @_exported public import ImageModel
+@_exported public import PluginCatalogue
+@_exported public import PluginRuntime
 
-/// The host: plugin folders on one side, pictures on the other.
+/// The host: finds plugins and decodes and encodes images.
 ///
 ///     let host = CoderHost()
 ///     let image = try host.manager.decode(try ImageSource(path: "cat.heic"))
 ///     let png = try host.manager.encode(image, to: "png")
 ///
-/// Making a host reads nothing; the first use reads the folders; plugin code runs when the first session needs it.
+/// Creating a host reads no files. The first use scans the plugin folders, and the first session runs plugin code.
 ///
 /// - Concurrency: any thread.
 public final class CoderHost: Sendable {
+    /// The configuration of the host.
     public let configuration: HostConfiguration
-    /// Finds coders, decodes, encodes.
+    /// Finds coders, and decodes and encodes images.
     public let manager: CodersManager
     private let registry: CoderRegistry
 
+    /// Creates a host.
     public init(configuration: HostConfiguration = HostConfiguration()) {
         self.configuration = configuration
         registry = CoderRegistry(configuration: configuration)
         manager = CodersManager(registry: registry, configuration: configuration)
     }
 
-    /// Every plugin file in the folders, with its status; loads none.
+    /// Every plugin file in the folders with its status; loads none.
     public var plugins: [PluginRecord] { registry.snapshot.plugins }
 
-    /// A plugin file as it is judged now, wherever it stands; nil when it is gone. Another of the same id is not looked
-    /// for.
+    /// Examines a plugin file at any location now; nil if it does not exist. Other files with the same id are ignored.
     package func judge(file path: String) -> PluginRecord? {
-        PluginScanner(configuration: configuration).examine(file: path)
+        PluginScanner(configuration.search).examine(file: path)
     }
 
-    /// Plugins that failed too often, and are left alone for a while.
+    /// The plugins that failed too often and are disabled for a while.
     public var quarantine: Quarantine { registry.quarantine }
 
-    /// What would hold a sandboxed plugin back on this system; runs no plugin.
+    /// Returns the sandbox mechanisms for plugins on this system; runs no plugin.
     ///
-    /// - Throws: `.isolationUnavailable` when there is no sandbox at all.
+    /// - Throws: `.isolationUnavailable` if there is no sandbox.
     public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
 
-    /// Folders and files that are there and could not be read, each with what helps.
-    public var unreadPlaces: [String] { registry.snapshot.unread.map { "\($0.message); try: \($0.remedy)" } }
+    /// Existing folders and files that could not be read, with a remedy for each.
+    public var unreadablePlaces: [String] { registry.snapshot.unread.map { "\($0.message); try: \($0.remedy)" } }
 
-    /// What is odd about the trust store and the ledger of failures.
+    /// Problems with the trust store and the quarantine ledger.
     public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }
 
-    /// Blocks until a plugin folder changes or time is up; true when something may have changed.
+    /// Blocks until a plugin folder changes or the timeout; returns true if something may have changed.
     ///
     /// - Concurrency: one thread.
     public func waitForChange(milliseconds: Int) -> Bool { registry.waitForChange(milliseconds: milliseconds) }

@@ -3,13 +3,13 @@ import CommandLineKit
 import Glibc
 import ImageModel
 
-/// The command line: finds the command, runs it, ends with its code.
+/// The main program: finds and runs a command, and exits with its code.
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, RewriteCommand.self,
-        CompareCommand.self,        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, PluginCommand.self,
-        QuarantineCommand.self, DoctorCommand.self,
+        CompareCommand.self, FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self,
+        PluginCommand.self, QuarantineCommand.self, DoctorCommand.self,
     ]
 
     static func main() { CommandLineProgram.run(run) }
@@ -44,25 +44,25 @@ struct CoderHostCommand {
     }
 
     private static func find(_ name: String) -> (any Command.Type)? {
-        // The word ImageMagick's users type.
+        // An alias for users of ImageMagick.
         let wanted = name == "identify" ? "info" : name
         return commands.first { $0.specification.name == wanted }
     }
 
     private static func isOfNetwork(_ word: String) -> Bool { NetworkProgram.commands.contains { $0.name == word } }
 
-    /// All commands, as the overview lists them.
+    /// The names and summaries of all commands, as the overview lists them.
     private static var summaries: [(name: String, summary: String)] {
         commands.map { ($0.specification.name, $0.specification.summary) } + NetworkProgram.commands
     }
 
     private static var overview: String {
         var text = """
-            coderhost decodes and encodes pictures through drop-in plugins.
+            coderhost decodes and encodes images through drop-in plugins.
 
             Examples:
-              coderhost list                        what is installed, and why anything is not used
-              coderhost info photo.heic             size, format, profile; no pixels are decoded
+              coderhost list                        installed plugins, and why a plugin is not used
+              coderhost info photo.heic             size, format and color profile, without decoding pixels
               coderhost convert photo.heic -o photo.png
 
             Commands:
@@ -74,7 +74,7 @@ struct CoderHostCommand {
         }
         text += """
 
-            coderhost COMMAND --help shows a command's options; coderhost --version the version.
+            Run coderhost COMMAND --help for the options of a command, coderhost --version for the version.
 
             """
         return text

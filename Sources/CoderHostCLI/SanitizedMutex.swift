@@ -1,6 +1,6 @@
 #if THREAD_SANITIZER
-    import ImageProcessing
+    import HostSystem
 
-    /// Within this module the name hides the standard library's.
+    /// Replaces `Mutex` of the standard library within this module.
     typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif

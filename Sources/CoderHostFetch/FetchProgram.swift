@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import Glibc
 
-/// The commands that need a network, which `coderhost` starts.
+/// The program for the commands that need the network; `coderhost` starts it.
 @main
 struct FetchProgram {
     private static let commands: [any Command.Type] = [FetchCommand.self, CacheCommand.self]
@@ -27,7 +27,7 @@ struct FetchProgram {
 
     private static var overview: String {
         """
-        \(NetworkProgram.name) does what coderhost fetch and coderhost cache are asked for.
+        \(NetworkProgram.name) runs the commands coderhost fetch and coderhost cache.
 
         Examples:
           coderhost fetch --help

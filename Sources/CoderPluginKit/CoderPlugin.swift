@@ -1,21 +1,25 @@
-// An author imports the kit alone and has the vocabulary with it.
+// Plugin authors import only the kit, which re-exports the image types.
 @_exported public import ImageModel
 
-/// A plugin: what a dropped-in file exports.
+/// A plugin: the export of a plugin file.
 ///
-/// A plugin target holds one global of this type, named `plugin`, and a `manifest.json`. The build plugin
-/// `EmbedManifest` puts the manifest into the file and exports the entry point; nothing else is needed.
+/// A plugin target contains one global of this type, named `plugin`, and a `manifest.json`. The build plugin
+/// `EmbedManifest` embeds the manifest in the file and exports the entry point.
 ///
 ///     let plugin = CoderPlugin(
 ///         id: "org.example.farbfeld-plugin", version: "1.0.0",
 ///         coders: [Coder(id: "org.example.farbfeld", decoder: FarbfeldDecoder.self, encoder: FarbfeldEncoder.self)])
 public struct CoderPlugin: Sendable {
+    /// The reverse-DNS identifier, as in the manifest.
     public var id: String
+    /// The version, as in the manifest.
     public var version: String
+    /// The coders, in the order of the manifest.
     public var coders: [Coder]
-    /// Whether the host must let only one thread into the plugin at a time.
+    /// Whether the host must let only one thread at a time into the plugin.
     public var isSerial: Bool
 
+    /// Creates a plugin.
     public init(id: String, version: String, coders: [Coder], isSerial: Bool = false) {
         self.id = id
         self.version = version
@@ -26,17 +30,24 @@ public struct CoderPlugin: Sendable {
 
 /// The ability to decode and/or encode one format family.
 public struct Coder: Sendable {
+    /// The reverse-DNS identifier, as in the manifest.
     public var id: String
+    /// The type of the decoder, if any.
     public var decoder: (any ImageDecoder.Type)?
+    /// The type of the encoder, if any.
     public var encoder: (any ImageEncoder.Type)?
+    /// The type of the rewriter, if any.
     public var rewriter: (any ImageRewriter.Type)?
+    /// The type of the transcoder, if any.
     public var transcoder: (any ImageTranscoder.Type)?
+    /// The abilities of the coder.
     public var roles: CoderRoles
 
-    /// Describes a coder; `.decode`, `.encode`, `.animation`, `.items`, `.rewrite` and `.transcode` follow from the types,
-    /// `roles` states the rest.
+    /// Describes a coder.
     ///
-    /// An encoder with the role `.encodeAnimation` is one of stills too only if `roles` says `.encode`.
+    /// The roles `.decode`, `.encode`, `.animation`, `.items`, `.rewrite` and `.transcode` follow from the types;
+    /// `roles` adds the others. An encoder with the role `.encodeAnimation` also encodes stills only if `roles`
+    /// contains `.encode`.
     public init(
         id: String, decoder: (any ImageDecoder.Type)? = nil, encoder: (any ImageEncoder.Type)? = nil,
         rewriter: (any ImageRewriter.Type)? = nil, transcoder: (any ImageTranscoder.Type)? = nil,

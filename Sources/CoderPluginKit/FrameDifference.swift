@@ -1,20 +1,20 @@
 public import ImageModel
 
-/// What a new canvas changes of an old one, for encoders of animations that write only that.
+/// The changes from an old canvas to a new one, for animation encoders that write only the changes.
 ///
-/// Pixels count as equal when all their bytes are; the surface and the canvas must have one size and one layout.
+/// Pixels are equal if all their bytes are equal; the surface and the canvas must have the same size and layout.
 public enum FrameDifference {
-    /// How the pixels of a rectangle differ.
+    /// The differences of the pixels in a rectangle.
     public struct Coverage: Sendable, Hashable {
-        /// Pixels that differ.
+        /// The number of changed pixels.
         public var changed: Int
-        /// Pixels that do not.
+        /// The number of unchanged pixels.
         public var unchanged: Int
-        /// Whether every pixel that differs has a full alpha, so that it may as well be drawn over the old one.
+        /// Whether every changed pixel is opaque, so that it can also be drawn over the old one.
         public var isChangedOpaque: Bool
     }
 
-    /// The smallest rectangle with all pixels that differ; nil when there are none.
+    /// Returns the smallest rectangle with all changed pixels; nil if no pixel changed.
     ///
     /// - Throws: `.cancelled`, `.deadlineExceeded`.
     public static func rect(
@@ -37,7 +37,7 @@ public enum FrameDifference {
             bottom -= 1
         }
 
-        // Only what lies outside of the columns found so far has to be looked at.
+        // Only the columns outside of the range found so far need a comparison.
         var left = surface.size.width
         var right = -1
         for y in top...bottom {
@@ -48,7 +48,7 @@ public enum FrameDifference {
         return PixelRect(x: left, y: top, width: right - left + 1, height: bottom - top + 1)
     }
 
-    /// Counts the pixels of `rect` that differ.
+    /// Counts the changed and unchanged pixels of `rect`.
     ///
     /// - Throws: `.cancelled`, `.deadlineExceeded`.
     public static func coverage(
@@ -64,7 +64,7 @@ public enum FrameDifference {
             surface.withRow(y) { new in
                 canvas.withRow(y) { old in
                     if format.bytesPerPixel == 4, format.bits == 8 {
-                        // Read as one number, alpha is the highest byte on a little endian machine.
+                        // In a pixel read as one number, alpha is the highest byte on a little-endian machine.
                         var all = UInt32.max
                         for offset in stride(from: rect.x * 4, to: (rect.x + rect.width) * 4, by: 4) {
                             let color = new.quad(at: offset)
@@ -105,10 +105,10 @@ public enum FrameDifference {
         surface.withRow(y) { new in canvas.withRow(y) { old in lastDifference(new, old, range) } }
     }
 
-    /// The first byte that differs.
+    /// Returns the offset of the first different byte.
     static func firstDifference(_ new: RawSpan, _ old: RawSpan, _ range: Range<Int>) -> Int? {
         var offset = range.lowerBound
-        // Four words at a time: most of a canvas did not change, and this is all that is done with it.
+        // Four words at a time, because most of a canvas is unchanged.
         while range.upperBound - offset >= 32, !differs(new, old, offset) { offset += 32 }
         while range.upperBound - offset >= 8, new.word(at: offset) == old.word(at: offset) { offset += 8 }
         while offset < range.upperBound {
@@ -118,7 +118,7 @@ public enum FrameDifference {
         return nil
     }
 
-    /// The last byte that differs.
+    /// Returns the offset of the last different byte.
     static func lastDifference(_ new: RawSpan, _ old: RawSpan, _ range: Range<Int>) -> Int? {
         var end = range.upperBound
         while end - range.lowerBound >= 32, !differs(new, old, end - 32) { end -= 32 }
@@ -130,7 +130,7 @@ public enum FrameDifference {
         return nil
     }
 
-    /// Whether 32 bytes differ.
+    /// Returns whether 32 bytes differ.
     @inline(__always)
     private static func differs(_ new: RawSpan, _ old: RawSpan, _ offset: Int) -> Bool {
         let first =
@@ -148,7 +148,7 @@ public enum FrameDifference {
         return false
     }
 
-    /// Whether the alpha of a pixel, its last sample, is full.
+    /// Returns whether the alpha of a pixel, its last sample, is full.
     private static func isOpaque(_ row: RawSpan, _ offset: Int, _ format: PixelFormat) -> Bool {
         guard format.hasTransparency else { return true }
         if format.numeric == .float { return false }

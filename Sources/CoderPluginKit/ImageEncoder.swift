@@ -10,17 +10,17 @@ public import ImageModel
 public protocol ImageEncoder: AnyObject, SendableMetatype {
     init(_ session: EncoderSession) throws(CoderError)
 
-    /// Returns the formats this encoder takes for such a picture, best first; `info.nativeFormat` is what the host has.
+    /// Returns the formats that this encoder accepts for such an image, best first; the host has `info.nativeFormat`.
     ///
     /// The corresponding C function is `cpi_encoder_api.accept`.
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
 
-    /// Fixes the facts of the output; `info.nativeFormat` is the format every frame will have.
+    /// Sets the facts of the output; `info.nativeFormat` is the format of every frame.
     ///
     /// The corresponding C function is `cpi_encoder_api.begin`.
     func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError)
 
-    /// Takes metadata to embed and answers whether the format can carry it.
+    /// Embeds metadata; returns false if the format cannot carry it.
     ///
     /// The corresponding C function is `cpi_encoder_api.add_blob`.
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool
@@ -30,34 +30,35 @@ public protocol ImageEncoder: AnyObject, SendableMetatype {
     /// The corresponding C function is `cpi_encoder_api.add_frame`.
     func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError)
 
-    /// Writes what is left.
+    /// Writes the rest of the output.
     ///
     /// The corresponding C function is `cpi_encoder_api.finish`.
     func finish() throws(CoderError)
 }
 
 extension ImageEncoder {
+    /// Returns false, by default: the format carries no metadata.
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }
 }
 
-/// An encoder of a format that can hold a small version of the picture.
+/// An encoder of a format that can embed a thumbnail.
 public protocol ThumbnailEncoder: ImageEncoder {
-    /// Takes a small version of the picture to embed, before the first frame; the surface is valid only during the call.
+    /// Embeds a thumbnail, before the first frame; the surface is valid only during the call.
     ///
-    /// - Shape: gray8 or rgb8, turned as the frame will be.
-    /// - Throws: `.refused(…)` where this image cannot have one; the session goes on without.
+    /// - Shape: gray8 or rgb8, with the orientation of the frame.
+    /// - Throws: `.refused(…)` if this image cannot have a thumbnail; the session continues without one.
     ///
     /// The corresponding C function is `cpi_thumbnail_encode_api.add`.
     func addThumbnail(pixels surface: borrowing Surface) throws(CoderError)
 }
 
-/// An encoder that takes a still in bands of rows, so that a whole image is never in memory.
+/// An encoder that accepts a still in bands of rows, so that the whole image is never in memory.
 ///
 /// The output has the same bytes as with ``ImageEncoder/add(_:pixels:)``.
 public protocol RowEncoder: ImageEncoder {
-    /// Begins the frame and returns the number of rows that every band but the last is a multiple of.
+    /// Begins the frame and returns a row count; every band except the last has a multiple of it.
     ///
-    /// - Throws: `.refused` where this output needs the whole frame; the host calls `add(_:pixels:)` then.
+    /// - Throws: `.refused` if this output needs the whole frame; the host then calls `add(_:pixels:)`.
     ///
     /// The corresponding C function is `cpi_encode_rows_api.begin_rows`.
     func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int
@@ -68,12 +69,16 @@ public protocol RowEncoder: ImageEncoder {
     func addRows(_ surface: borrowing Surface) throws(CoderError)
 }
 
-/// What an encoder is given at its start.
+/// The input of an encoder's init.
 public struct EncoderSession {
+    /// The options of the session.
     public let options: CoderOptions
+    /// The limits of the session.
     public let limits: DecodeLimits
+    /// The host's services.
     public let host: HostServices
 
+    /// Creates the input of an encoder; without services, for tests.
     public init(
         options: CoderOptions = CoderOptions(), limits: DecodeLimits = .default, host: HostServices = HostServices()
     ) {

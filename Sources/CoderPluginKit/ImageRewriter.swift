@@ -1,28 +1,35 @@
 public import ImageModel
 
-/// A coder that changes a file without decoding its pixels and encoding them again.
+/// A coder that changes a file without decoding and re-encoding its pixels.
 ///
-/// A rewriter knows the structure of its format, not the meaning of metadata: the host edits Exif and hands the result
-/// over in ``RewriteRequest/replaced``.
+/// A rewriter knows the structure of its format but does not interpret metadata: the host edits Exif and passes the
+/// result in ``RewriteRequest/replaced``.
 public protocol ImageRewriter: SendableMetatype {
-    /// Copies the source to the sink with the changes that `request` asks for.
+    /// Copies the source to the sink with the requested changes.
     ///
-    /// Bytes that `request` does not name are copied as they are; every pixel of ``RewriteOutcome/kept`` keeps its value.
-    /// - Throws: `.refused(…)` where the format cannot make one of the changes without loss; `.corrupt` and `.truncated`
-    ///   for a damaged source. The host deletes the output after every error.
+    /// Bytes that `request` does not affect are copied unchanged; every pixel of ``RewriteOutcome/kept`` keeps its
+    /// value.
+    /// - Throws: `.refused(…)` if the format cannot make one of the changes losslessly; `.corrupt` and `.truncated` for
+    ///   a damaged source. The host deletes the output after every error.
     ///
     /// The corresponding C function is `cpi_rewrite_api.rewrite`.
     static func rewrite(_ request: RewriteRequest, _ session: RewriteSession) throws(CoderError) -> RewriteOutcome
 }
 
-/// What a rewriter is given.
+/// The input of a rewriter.
 public struct RewriteSession {
+    /// The complete input.
     public let source: ByteSource
+    /// The output.
     public let sink: ByteSink
+    /// The options of the call.
     public let options: CoderOptions
+    /// The limits of the call.
     public let limits: DecodeLimits
+    /// The host's services.
     public let host: HostServices
 
+    /// Creates the input of a rewriter.
     public init(
         source: ByteSource, sink: ByteSink, options: CoderOptions = CoderOptions(), limits: DecodeLimits = .default,
         host: HostServices = HostServices()
@@ -35,11 +42,11 @@ public struct RewriteSession {
     }
 }
 
-/// A coder that converts files bit by bit from another format into its own and back, such as JPEG into JPEG XL.
+/// A coder that converts files losslessly from another format into its own and back, such as JPEG into JPEG XL.
 public protocol ImageTranscoder: SendableMetatype {
     /// Copies the source to the sink in the other format.
     ///
-    /// - Throws: `.refused` where the source was not packed from `format`, or cannot be packed.
+    /// - Throws: `.refused` if the source was not packed from `format`, or cannot be packed.
     ///
     /// The corresponding C function is `cpi_transcode_api.transcode`.
     static func transcode(

@@ -1,8 +1,8 @@
 /*
- * calls.h - system call numbers that the headers of the build machine or of the target do not have.
+ * calls.h - system call numbers that the headers of the build machine or of the target lack.
  *
- * Numbers from 424 on are the same on every machine (Documentation/process/adding-syscalls.rst). A call that a machine
- * does not have is -1 and left out of the filters.
+ * Numbers from 424 on are equal on all architectures (Documentation/process/adding-syscalls.rst). A call that an
+ * architecture lacks is -1, and the filters skip it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +79,7 @@
 #define __NR_open_tree_attr 467
 #endif
 
-/* What only older machines have. */
+/* Calls of older architectures only. */
 #ifndef __NR_open
 #define __NR_open NO_CALL
 #endif
@@ -143,7 +143,7 @@
 #ifndef __NR_lookup_dcookie /* gone since Linux 6.7 */
 #define __NR_lookup_dcookie NO_CALL
 #endif
-#ifndef __NR_newfstatat /* its name on some */
+#ifndef __NR_newfstatat /* called fstatat on some architectures */
 #define __NR_newfstatat __NR_fstatat
 #endif
 

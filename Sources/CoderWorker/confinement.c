@@ -32,7 +32,7 @@ static const struct {
     int mechanism; /* -1: not reported */
     int flag;
 } namespaces[] = {
-    /* The user namespace first: without privileges it is what allows the others. */
+    /* The user namespace comes first: it permits the others without privileges. */
     {ISO_USER_NAMESPACE, CLONE_NEWUSER},   {ISO_PID_NAMESPACE, CLONE_NEWPID},  {ISO_NETWORK_NAMESPACE, CLONE_NEWNET},
     {ISO_IPC_NAMESPACE, CLONE_NEWIPC},     {ISO_MOUNT_NAMESPACE, CLONE_NEWNS}, {-1, CLONE_NEWUTS},
 };
@@ -47,7 +47,7 @@ static void write_text(const char *path, const char *text) {
     }
 }
 
-/* Without a number of its own in its user namespace the process could create no folder of a private root. */
+/* Without a mapped user the process could not create the folders of its private root. */
 static void map_user(uid_t user, gid_t group) {
     char line[64];
     write_text("/proc/self/setgroups", "deny");
@@ -81,17 +81,17 @@ void confine_capabilities(void) {
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
     memset(none, 0, sizeof none);
     syscall(__NR_capset, &header, none);
-    /* Last, because the maps of users belong to root while a process cannot be examined. */
+    /* Comes last, because root owns the uid_map of a process that is not dumpable. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 /* ---- limits ---- */
 
 #define STACK_BYTES ((rlim_t)8 << 20)
-/* A process that ignores the soft limit ends at this one; it is also the most that a worker may be given later. */
+/* The hard limit: it ends a process that ignores the soft limit, and is the maximum for later workers. */
 #define MOST_CPU_SECONDS ((rlim_t)24 * 60 * 60)
 
-/* Sets a limit, at most to what is allowed; remembers the first failure. */
+/* Sets a limit, clamped to the permitted maximum; remembers the first failure. */
 static void limit(int resource, rlim_t soft, rlim_t hard) {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0) {
@@ -121,8 +121,8 @@ void confine_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_se
     if (max_descriptors > 0) {
         limit(RLIMIT_NOFILE, max_descriptors, max_descriptors);
     }
-    /* Only soft: the workers' own limits are set later, and may be larger. What keeps a plugin from raising them itself
-       is the first filter. */
+    /* Only the soft limit: the workers' own limits are set later, and may be larger. The first filter keeps a plugin
+       from raising it. */
     if (data_bytes > 0) {
         limit(RLIMIT_DATA, data_bytes, RLIM_INFINITY);
     }
@@ -130,7 +130,7 @@ void confine_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_se
         limit(RLIMIT_AS, address_bytes, RLIM_INFINITY);
     }
     limit(RLIMIT_CPU, cpu_seconds > 0 ? cpu_seconds : MOST_CPU_SECONDS, MOST_CPU_SECONDS);
-    /* They are counted in each user namespace by itself since Linux 5.14, before that for the user as a whole. */
+    /* Since Linux 5.14 processes are counted for each user namespace, before that for the whole user. */
     if (confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE && confine_kernel_is(5, 14)) {
         /* Threads count, too: enough for a worker with its threads on every processor. */
         rlim_t processes = 64 + 16 * (rlim_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -139,7 +139,7 @@ void confine_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_se
 }
 
 void confine_end_of_loading(int memory_too) {
-    /* A worker whose session has no limit of memory has none. */
+    /* The worker of a session without a memory limit has none either. */
     static const int resources[] = {RLIMIT_CPU, RLIMIT_DATA, RLIMIT_AS};
     for (size_t i = 0; i < (memory_too ? 3u : 1u); i++) {
         struct rlimit now;
@@ -163,7 +163,7 @@ void confine_worker_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t
     }
 }
 
-/* ---- Landlock: include/uapi/linux/landlock.h, in the versions that the build machine need not have ---- */
+/* ---- Landlock: include/uapi/linux/landlock.h, in versions that the build machine may lack ---- */
 
 struct ruleset {
     uint64_t handled_access_fs;
@@ -198,7 +198,7 @@ static void allow_path(int ruleset, const char *path) {
     if (descriptor < 0) {
         return;
     }
-    /* A rule for a file that names what only a folder has is refused as a whole. */
+    /* The kernel rejects a rule for a file with access rights that only folders have. */
     struct path_rule rule = {ACCESS_READ_FILE | ACCESS_READ_DIR, descriptor};
     if (syscall(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) != 0) {
         allow(ruleset, descriptor, ACCESS_READ_FILE);
@@ -220,7 +220,7 @@ void confine_files(const char *folders, size_t length, const char *path, int des
     rules.handled_access_fs |= version >= 5 ? ACCESS_IOCTL_DEV : 0;
     rules.handled_access_net = version >= 4 ? ACCESS_BIND_AND_CONNECT_TCP : 0;
     rules.scoped = version >= 6 ? SCOPE_ABSTRACT_SOCKET_AND_SIGNAL : 0;
-    /* An older system takes a longer struct as long as what it does not know is zero. */
+    /* An older kernel accepts a longer struct if the unknown members are zero. */
     int ruleset = (int)syscall(__NR_landlock_create_ruleset, &rules, sizeof rules, 0);
     int failure = ruleset < 0 ? errno : 0;
     if (!failure) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the last ISO_BLOB answered; valid until the next call on the decoder. */
+/* The result of the last ISO_BLOB; valid until the next call on the decoder. */
 static cpi_blob blob;
 
 static void fault(iso_reply *reply, cpi_status status, const char *message) {
@@ -40,7 +40,7 @@ static void open_decoder(wire_message *message, iso_reply *reply) {
                                       &reply->error)
                 : CPI_NO_MEMORY;
     options_end();
-    /* Where it fails, the plugin has freed everything, whatever it left in `opened`. */
+    /* If open fails, the plugin has freed everything, even if `opened` is set. */
     current.decoder = reply->status == CPI_OK ? opened : NULL;
     if (reply->status == CPI_OK && !opened) {
         fault(reply, CPI_INTERNAL, "the plugin opened no session");
@@ -144,13 +144,13 @@ static void seek_frame(uint32_t index, iso_reply *reply) {
     reply->value.number = number;
 }
 
-/* Finds which part of the surface the last decode changed: the whole surface, unless the plugin reports less. */
+/* Finds the part of the surface that the last decode changed: the whole surface, unless the plugin reports less. */
 static void find_dirty(const cpi_surface *surface, iso_reply *reply) {
     cpi_rect rect = {0, 0, surface->width, surface->height};
     if (current.coder->decoder.dirty) {
         cpi_status status = current.coder->decoder.dirty(current.decoder, &rect, &reply->error);
         if (status != CPI_OK) {
-            /* A note of decode is none that `dirty` may answer. */
+            /* `dirty` must not return a positive status. */
             reply->status = status < 0 ? status : CPI_INTERNAL;
         }
     }
@@ -174,7 +174,7 @@ static void decode(wire_message *message, const iso_decode_request *request, iso
 
 /* ---- items ---- */
 
-/* The extension's table; all functions are NULL where the plugin has none. */
+/* The extension's table; all functions are NULL if the plugin has none. */
 static cpi_items_api items(void) {
     const cpi_decoder_api *api = &current.coder->decoder;
     cpi_items_api table;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often it is tried in vain, half a millisecond each: the system may not say who is left, or not let go of it. */
+/* The number of retries, half a millisecond each: the kernel may list children late, or remove them late. */
 #define PATIENCE 2000
 
 static pid_t parent_of(pid_t process) {
@@ -28,14 +28,14 @@ static pid_t parent_of(pid_t process) {
         return -1;
     }
     text[length] = '\0';
-    /* number (name) state parent; a name may hold anything, so from its end. */
+    /* number (name) state parent; parse after the name, which may hold any characters. */
     const char *behind = strrchr(text, ')');
     char state;
     int parent;
     return behind && sscanf(behind + 1, " %c %d", &state, &parent) == 2 ? (pid_t)parent : -1;
 }
 
-/* A child's number is not given to another process before it was waited for. */
+/* A child's number is not reused before this process waits for it. */
 static void kill_children(void) {
     DIR *folder = opendir("/proc");
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
@@ -58,7 +58,7 @@ void descendants_end(void) {
         if (ended < 0 && errno != EINTR) {
             return;
         }
-        /* With each of them its children come here. */
+        /* When a child ends, this process adopts its children. */
         kill_children();
         struct timespec moment = {0, 500000};
         nanosleep(&moment, NULL);

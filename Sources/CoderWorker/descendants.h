@@ -1,8 +1,8 @@
 /*
- * descendants.h - what is left of a plugin when the process that loaded it has ended.
+ * descendants.h - ends the processes that a plugin leaves behind.
  *
- * In a PID namespace nothing is: all of it ends with its first process. Elsewhere the guardian has become the parent of
- * what a plugin forked.
+ * In a PID namespace they all end with its first process. Elsewhere the guardian adopts the orphaned processes that a
+ * plugin forked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

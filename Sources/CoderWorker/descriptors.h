@@ -1,5 +1,5 @@
 /*
- * descriptors.h - what stays open.
+ * descriptors.h - closing and checking descriptors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 /* Closes every descriptor from `first` on. */
 void close_from(int first);
 
-/* Whether there is a socket for packets. */
+/* Whether the descriptor is a SOCK_SEQPACKET socket. */
 int is_packet_socket(int descriptor);
 
 #endif

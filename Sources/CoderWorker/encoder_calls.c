@@ -24,7 +24,7 @@ static void open_encoder(wire_message *message, iso_reply *reply) {
                                       &reply->error)
                 : CPI_NO_MEMORY;
     options_end();
-    /* Where it fails, the plugin has freed everything, whatever it left in `opened`. */
+    /* If open fails, the plugin has freed everything, even if `opened` is set. */
     current.encoder = reply->status == CPI_OK ? opened : NULL;
     if (reply->status == CPI_OK && !opened) {
         reply->status = CPI_INTERNAL;
@@ -88,7 +88,7 @@ static void add_blob(const wire_message *message, iso_reply *reply) {
     reply->status = current.coder->encoder.add_blob(current.encoder, &blob, &reply->error);
 }
 
-/* An extension's table; all functions are NULL where the plugin has none. */
+/* An extension's table; all functions are NULL if the plugin has none. */
 static void find_table(void *table, size_t size, const char *id, uint64_t tag) {
     const cpi_encoder_api *api = &current.coder->encoder;
     plugin_table(table, size, api->get ? api->get(current.encoder, id) : NULL, tag);

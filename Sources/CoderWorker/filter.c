@@ -64,7 +64,7 @@ static void put(uint16_t code, uint32_t k, uint8_t if_true, uint8_t if_false) {
 static void answer(uint32_t action) { put(BPF_RET | BPF_K, action, 0, 0); }
 static void load(size_t offset) { put(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0); }
 
-/* Answers `action` when the loaded word equals (or has a bit of) the operand; goes on otherwise. */
+/* Returns `action` if the loaded word equals (or has a bit of) the operand; otherwise continues. */
 static void when_equal(uint32_t operand, uint32_t action) {
     put(BPF_JMP | BPF_JEQ | BPF_K, operand, 0, 1);
     answer(action);
@@ -74,7 +74,7 @@ static void when_bits(uint32_t operand, uint32_t action) {
     answer(action);
 }
 
-/* An argument's low and high word; both machines are little-endian. */
+/* An argument's low and high word; both architectures are little-endian. */
 static void load_argument(int index) { load(offsetof(struct seccomp_data, args) + (size_t)index * 8); }
 static void load_argument_high(int index) { load(offsetof(struct seccomp_data, args) + (size_t)index * 8 + 4); }
 
@@ -96,7 +96,7 @@ static void on_call(int call, uint32_t action) {
     }
 }
 
-/* The tests between these two are for one call, and the last thing in them is an answer. */
+/* The tests between open_call and close_call are for one call, and must end with a return. */
 static unsigned short open_call(int call) {
     put(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0);
     return length;
@@ -107,7 +107,7 @@ static void close_call(unsigned short start) {
     }
 }
 
-/* For a call that is known by the bits, or by the whole, of one argument. */
+/* For a call decided by some bits, or by the whole, of one argument. */
 static void on_call_with_bits(int call, int argument, uint32_t bits, uint32_t with, uint32_t without) {
     unsigned short start = open_call(call);
     load_argument(argument);
@@ -124,8 +124,8 @@ static void on_call_with_value(int call, int argument, uint32_t value, uint32_t 
 }
 
 /*
- * For a call of mmap: memory that RLIMIT_DATA does not count. That which is shared and anonymous would also outlive a
- * picture, as all workers of a plugin that maps it while it is loaded have it in common.
+ * For mmap: denies memory that RLIMIT_DATA does not count. Shared anonymous memory would also outlive an image,
+ * because all workers of a plugin that maps it during loading share it.
  */
 static void refuse_uncounted_memory(uint32_t action) {
     load_argument(3);
@@ -134,7 +134,7 @@ static void refuse_uncounted_memory(uint32_t action) {
     when_bits(MAP_SHARED, action);
 }
 
-/* What the system answers: 0, or what the flags ask for; -errno. */
+/* Installs the filter. Returns 0, or the descriptor that the flags request, or -errno. */
 static int install(unsigned flags) {
     if (length > PROGRAM_ROOM) {
         return -E2BIG;
@@ -152,7 +152,7 @@ static void on_questions(void) {
     }
 }
 
-/* Opening is for reading only: a descriptor for writing, or a new file, is refused before the guardian is asked. */
+/* Files may only be opened for reading: writing and creating are denied without asking the guardian. */
 static void on_open(int call, int flags_argument, uint32_t action) {
     if (call >= 0) {
         on_call_with_bits(call, flags_argument, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH, REFUSE(EACCES), action);
@@ -160,8 +160,8 @@ static void on_open(int call, int flags_argument, uint32_t action) {
 }
 
 /*
- * Descriptors 0 to 2 are /dev/null from the start to the end: a constructor that replaced one could leave there what the
- * next image sees. Only the worker's own step, which puts a session's socket in the place of the zygote's, is allowed.
+ * Descriptors 0 to 2 always stay on /dev/null: a constructor that replaced one could pass data to later images through
+ * it. Only the worker's own step is permitted, which replaces the zygote's socket by that of a session.
  */
 static void on_descriptors(void) {
     const int duplicating[] = {__NR_dup2, __NR_dup3};
@@ -187,7 +187,7 @@ static void on_limits(int asked) {
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
     answer(REFUSE(EPERM));
     if (asked) {
-        /* A worker's processor time is limited by itself; the limit of memory is in the guardian's hand. */
+        /* A worker limits its own processor time; the guardian sets the memory limit. */
         load_argument(1);
         when_equal(RLIMIT_CPU, ALLOW);
         load_argument(2);
@@ -203,8 +203,8 @@ static void on_limits(int asked) {
 }
 
 /*
- * Puts the calls of `loading`, new code, forks and threads to the guardian where it can be asked; where it cannot, allows
- * them until the second filter. Everything that is on no list ends the process.
+ * Sends the calls of `loading`, new code, forks and threads to the guardian if it can be asked; otherwise permits them
+ * until the second filter. A call on no list ends the process.
  */
 static void write_loading(int can_ask, int may_start_threads) {
     const uint32_t later = can_ask ? ASK : ALLOW;
@@ -229,7 +229,7 @@ static void write_loading(int can_ask, int may_start_threads) {
     answer(ALLOW);
     close_call(start);
     on_call_with_bits(__NR_mprotect, 2, PROT_EXEC, later, ALLOW);
-    /* A filter sees no memory, so the new call's flags are out of its sight; libraries fall back on the old one. */
+    /* A filter cannot read clone3's flags, which are in memory; libraries fall back to clone. */
     on_call(__NR_clone3, REFUSE(ENOSYS));
     start = open_call(__NR_clone);
     load_argument(0);
@@ -237,7 +237,7 @@ static void write_loading(int can_ask, int may_start_threads) {
     when_bits(CLONE_THREAD, may_start_threads ? later : TRAP);
     answer(TRAP);
     close_call(start);
-    /* The second filter, and no other. */
+    /* Permits only the second filter. */
     start = open_call(__NR_seccomp);
     load_argument(1);
     when_equal(SECCOMP_FILTER_FLAG_TSYNC, ALLOW);
@@ -245,15 +245,15 @@ static void write_loading(int can_ask, int may_start_threads) {
     close_call(start);
     on_call_with_value(__NR_kill, 0, (uint32_t)getpid(), ALLOW, TRAP);
     /*
-     * abort() of a child is one signal to itself, and children have numbers of their own. Where no namespace keeps
-     * other processes out of reach, it is the handler that ends the child as the signal would have.
+     * abort() of a child sends one signal to itself, and children have other process numbers. If no namespace keeps
+     * other processes out of reach, the handler ends the child as the signal would have.
      */
     int alone = confinement.state[ISO_PID_NAMESPACE] == ISO_IN_FORCE ||
                 confinement.state[ISO_LANDLOCK_SCOPE] == ISO_IN_FORCE;
     on_call_with_value(__NR_tgkill, 0, (uint32_t)getpid(), ALLOW, alone ? ALLOW : TRAP);
     start = open_call(__NR_prctl);
     load_argument(0);
-    /* The signal by which a child follows its parent, and no other. */
+    /* Permits only PR_SET_PDEATHSIG, which ends a child with its parent. */
     put(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PDEATHSIG, 0, 4);
     load_argument(1);
     put(BPF_JMP | BPF_JEQ | BPF_K, SIGKILL, 1, 0);
@@ -275,7 +275,7 @@ static void write_loading(int can_ask, int may_start_threads) {
 int filter_loading(int can_ask, int may_start_threads, int has_pool) {
     int error = can_ask ? 0 : EOPNOTSUPP;
     if (can_ask) {
-        /* The guardian lets the threads of the pool pass in workers only; without it there is no pool. */
+        /* The guardian permits pool threads only in workers; without a guardian there is no pool. */
         write_loading(1, may_start_threads || has_pool);
         const unsigned flags[] = {SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0};
         for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
@@ -308,7 +308,7 @@ void filter_seal(int may_start_threads, int record) {
         on_call(always[i], ALLOW);
     }
     on_questions();
-    /* No code that was not there when the plugin was loaded. */
+    /* Denies code that was not present when the plugin was loaded. */
     uint32_t quiet = record ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO;
     unsigned short start = open_call(__NR_mmap);
     load_argument(2);
@@ -319,11 +319,11 @@ void filter_seal(int may_start_threads, int record) {
     on_call_with_bits(__NR_mprotect, 2, PROT_EXEC, TRAP, ALLOW);
     on_call(__NR_clone3, REFUSE(ENOSYS));
     /*
-     * The C library blocks every signal while it starts a thread, so this trap ends the process without a report: what
-     * the host sees is its end by the signal.
+     * The C library blocks every signal while it starts a thread, so this trap ends the process without a report:
+     * the host only sees that the signal ended it.
      */
     on_call_with_bits(__NR_clone, 0, CLONE_THREAD, may_start_threads ? ALLOW : TRAP, TRAP);
-    /* Who ends itself by SIGKILL would look like somebody whom the system, or a person, has ended. */
+    /* A process that kills itself by SIGKILL would look as if the kernel or a user had killed it. */
     start = open_call(__NR_tgkill);
     load_argument(0);
     put(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
@@ -354,9 +354,9 @@ void filter_seal(int may_start_threads, int record) {
     }
     answer(TRAP);
     int result = install(SECCOMP_FILTER_FLAG_TSYNC);
-    /* Above zero: the number of a thread that could not be taken along. */
+    /* Above zero: the number of a thread that could not be synchronized. */
     int failure = result > 0 ? EBUSY : -result;
-    /* One that only its own process holds is none against a plugin that was malicious when it was loaded. */
+    /* A seal that only the process itself holds does not stop a plugin with malicious constructors. */
     if (failure || confinement.state[ISO_SECCOMP_SEAL] == ISO_NOT_YET) {
         confinement.state[ISO_SECCOMP_SEAL] = failure;
     }

@@ -1,5 +1,5 @@
 /*
- * filter_lists.h - the system calls that the two filters allow or refuse quietly; for filter.c alone.
+ * filter_lists.h - the system calls that the two filters permit or deny quietly; only for filter.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "calls.h"
 
-/* ---- sealed: nothing but ... ---- */
+/* ---- sealed: permits only ... ---- */
 
 static const int always[] = {
     __NR_futex, __NR_read, __NR_write, __NR_sendmsg, __NR_recvmsg, __NR_pread64, __NR_munmap, __NR_mremap, __NR_madvise,
@@ -24,7 +24,7 @@ static const int always[] = {
     __NR_futex_waitv, __NR_futex_wake, __NR_futex_wait, __NR_futex_requeue,
 };
 
-/* What libraries try and get along without. */
+/* Calls that libraries try but can do without. */
 static const struct {
     int call;
     int error;
@@ -39,33 +39,34 @@ static const struct {
     {__NR_setpriority, EPERM}, {__NR_mlock, EPERM},       {__NR_munlock, EPERM},      {__NR_mlockall, EPERM},
 };
 
-/* ---- loading: those, and ... ---- */
+/* ---- loading: permits these in addition ... ---- */
 
 /*
- * What the dynamic loader and honest constructors call beside the above and opening. The guardian permits these calls until the host
- * orders the seal; none of them changes a file, reaches another process or creates a kernel object that images share.
+ * The calls that the dynamic loader and honest constructors need besides the above and open. The guardian permits them
+ * until the host orders the seal. None of them changes a file, reaches another process or creates a kernel object that
+ * images share.
  */
 static const int loading[] = {
     __NR_stat, __NR_lstat, __NR_access, __NR_faccessat, __NR_faccessat2, __NR_readlink,
     __NR_readlinkat, __NR_getcwd, __NR_getdents64, __NR_statfs, __NR_fstatfs,
 };
 
-/* What else the process that workers are forked from calls, before and after the seal. */
+/* Further calls of the zygote, before and after the seal. */
 static const int forking[] = {
     __NR_wait4,
-    /* The loader asks for many files that are not there, and the way through the guardian is long. They open nothing. */
+    /* The loader checks for many missing files, and asking the guardian is slow. These calls open nothing. */
     __NR_newfstatat, __NR_statx, __NR_alarm,
 };
 
-/* ---- both: what a thread may ask about itself ---- */
+/* ---- both: queries of a thread about itself ---- */
 
 /*
- * A thread that asks about itself uses the number 0. Any other number would tell whether a process exists; the answer is
- * ENOSYS then, with which the C library goes on.
+ * A thread that queries itself uses the number 0. Any other number would reveal whether a process exists; it gets
+ * ENOSYS, and the C library continues.
  */
 static const struct {
     int call;
-    int number; /* the argument that names whom it is about */
+    int number; /* the index of the argument with the process or thread number */
 } questions[] = {
     {__NR_sched_getaffinity, 0}, {__NR_sched_getscheduler, 0}, {__NR_sched_getparam, 0},
     {__NR_get_robust_list, 0},   {__NR_getpriority, 1},

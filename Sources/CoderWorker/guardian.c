@@ -29,7 +29,7 @@
 int guardian_pipe = -1;
 int guardian_holds;
 
-/* How long a child may take to end by itself when the host is gone. */
+/* The time a child has to end by itself after the host has ended. */
 #define GRACE_NANOSECONDS INT64_C(200000000)
 
 static int handover = -1;
@@ -41,8 +41,8 @@ static void on_end(int number) { is_told_to_end = number; }
 /* ---- the end ---- */
 
 /*
- * A plugin can reach that number, too. One that stops, or that does nothing, would leave this process behind when the
- * host is gone; it is one of those that worker_die is called with, or none.
+ * A plugin can write this number, too. A signal that stops a process, or does nothing, would leave the guardian
+ * running after the host's end. Only the signals that worker_die is called with count.
  */
 static int is_an_end(int number) {
     static const int ends[] = {SIGABRT, SIGXCPU, SIGALRM, SIGTERM, SIGXFSZ, SIGSYS, SIGSEGV};
@@ -72,20 +72,20 @@ static int end_child(pid_t child) {
 
 /* ---- the seal ---- */
 
-/* What the zygote hands over before any code of the plugin runs. */
+/* The zygote's message before any plugin code runs. */
 typedef struct handover_message {
-    int      error; /* why there is no listener; 0 = it comes with the message */
+    int      error; /* the reason for a missing listener; 0 = the message carries it */
     uint32_t threads;
     uint32_t pool;
 } handover_message;
 
 static int listener = -1;
-static int listener_error = EPROTO; /* nothing was handed over yet */
+static int listener_error = EPROTO; /* no handover yet */
 static int is_sealed;
 static uint32_t thread_limit;
-/* Threads of the host's, which only a worker has. */
+/* The number of host threads, which only workers have. */
 static uint32_t pool_limit;
-/* Forks that the host has ordered and the zygote has not made yet. */
+/* The number of forks that the host permitted and the zygote has not made yet. */
 static uint32_t permitted_forks;
 
 static void take_over(void) {
@@ -119,7 +119,7 @@ static void say(uint16_t type, uint32_t sequence, void *body, size_t length) {
     sendmsg(ISO_GUARDIAN_DESCRIPTOR, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Only the soft limit, so that it can be set anew; the first filter keeps the plugin from raising it from within. */
+/* Only the soft limit, so that it can be changed; the first filter keeps the plugin from raising it. */
 static int limit_memory(pid_t child, int resource, uint64_t bytes) {
     struct rlimit limit;
     if (prlimit(child, resource, NULL, &limit) != 0) {
@@ -142,7 +142,7 @@ static void seal(pid_t child, uint32_t sequence, const iso_seal *order) {
     say(ISO_SEALED, sequence, &sealed, sizeof sealed);
 }
 
-/* Carries out one order if there is one. 0: no more orders can come. */
+/* Carries out a pending order. 0: no more orders can arrive. */
 static int obey(pid_t child) {
     struct {
         iso_header header;
@@ -167,18 +167,18 @@ static int obey(pid_t child) {
     return 0;
 }
 
-/* How often a count of threads above the limit is taken again, half a millisecond apart: one that ends is counted until
-   the kernel has removed it. */
+/* How often a thread count above the limit is repeated, half a millisecond apart: an ending thread counts until the
+   kernel has removed it. */
 #define RECOUNTS 8
 
-/* Whether the process of a thread may start one more. The zygote itself has no pool. */
+/* Whether the process of a thread may start another thread. The zygote itself has no pool. */
 static int may_start_thread(pid_t thread, pid_t zygote) {
     uint32_t limit = thread_limit + (thread == zygote ? 0 : pool_limit);
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)thread);
     for (int i = 0; i < RECOUNTS; i++) {
         struct stat status;
-        /* One link for each thread, and two of the folder's own. Where /proc is hidden, RLIMIT_NPROC is what is left. */
+        /* /proc/PID/task has a link for each thread plus two. If /proc is hidden, only RLIMIT_NPROC limits threads. */
         if (stat(path, &status) != 0 || status.st_nlink < 3 || status.st_nlink - 2 <= limit) {
             return 1;
         }
@@ -190,7 +190,7 @@ static int may_start_thread(pid_t thread, pid_t zygote) {
 
 enum { LET_THROUGH = 0, VIOLATION = -1 };
 
-/* LET_THROUGH, VIOLATION, or the errno to refuse a call with. Pointers are not looked at: what they point to may change. */
+/* LET_THROUGH, VIOLATION, or an errno. Pointers are not followed, because the memory behind them may change. */
 static int judge(const listener_call *call, pid_t child, int takes_orders) {
     if (call->number == __NR_clone && call->first != FORK_FLAGS) {
         if (may_start_thread(call->thread, child)) {
@@ -199,7 +199,7 @@ static int judge(const listener_call *call, pid_t child, int takes_orders) {
         return thread_limit == 0 ? VIOLATION : EAGAIN;
     }
     if (call->number == __NR_clone) {
-        /* The order was sent before the zygote was told to fork, but poll may have looked at its socket before that. */
+        /* The host sends the permit before the fork request, but poll may have checked its socket earlier. */
         if (permitted_forks == 0 && takes_orders) {
             obey(child);
         }
@@ -232,7 +232,7 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Reaps the child, and those of its children that have lost their parent. */
+/* Reaps the child and its orphaned children. */
 static int has_ended(pid_t child, int *status) {
     pid_t ended;
     while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
@@ -244,7 +244,7 @@ static int has_ended(pid_t child, int *status) {
 }
 
 static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset_t *open_mask, int takes_orders) {
-    int64_t end = 0; /* once the host is gone */
+    int64_t end = 0; /* set after the host has ended */
     for (;;) {
         int status;
         if (has_ended(child, &status)) {
@@ -259,7 +259,7 @@ static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset
         if (end && left <= 0) {
             end_like(end_child(child), 0);
         }
-        /* A child may be inside a plugin and not see that the host is gone; then nothing is answered any more. */
+        /* A child inside plugin code may not notice the host's end; its calls are then no longer answered. */
         enum { HOST, ORDERS, HANDOVER, LISTENER, ALL };
         struct pollfd at[ALL] = {{.fd = end ? -1 : ISO_CONTROL_DESCRIPTOR},
                                  {.fd = takes_orders ? ISO_GUARDIAN_DESCRIPTOR : -1, .events = POLLIN},
@@ -288,7 +288,7 @@ static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset
                 listener_answer(listener, verdict);
             }
         } else if (at[LISTENER].revents) {
-            /* No process that could ask is left. */
+            /* No process is left that could ask. */
             close(listener);
             listener = -1;
         }
@@ -315,7 +315,7 @@ void guardian_fork(void) {
     sigaction(SIGCHLD, &action, NULL);
     action.sa_handler = on_end;
     sigaction(SIGTERM, &action, NULL);
-    /* What a plugin forks, and leaves behind, comes to this process. */
+    /* This process adopts orphaned processes that a plugin forked. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     pid_t child = fork();
     if (child < 0) {
@@ -340,7 +340,7 @@ void guardian_fork(void) {
     sigaction(SIGTERM, &usual, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    /* It may have died before that. */
+    /* The guardian may have ended before. */
     struct pollfd guardian = {.fd = guardian_pipe, .events = POLLIN};
     if (poll(&guardian, 1, 0) > 0) {
         worker_exit(EXIT_GONE);
@@ -375,7 +375,7 @@ void guardian_hand_over(int descriptor, uint32_t threads, uint32_t pool) {
     if (descriptor >= 0) {
         close(descriptor);
     }
-    /* Without that the guardian is gone. Only what the filter lets through unasked is called here. */
+    /* A closed pipe means that the guardian has ended. Only calls that the filter permits itself are used here. */
     while (count >= 0 && (count = read(handover, &taken, 1)) < 0 && errno == EINTR) {
     }
     if (count <= 0) {

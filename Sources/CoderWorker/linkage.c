@@ -1,10 +1,10 @@
 /*
- * The linker is run by Swift's driver, which adds the Swift runtime to every program. Its own tool for reading link
- * options out of object files puts what stands here in front of that library, so that it is taken only if something
- * needs it; nothing does.
+ * Swift's driver runs the linker and adds the Swift runtime to every program. Its tool that reads link options from
+ * object files places the options below before that library. The linker then includes it only if a symbol needs it,
+ * which is never the case.
  */
 #if defined(__clang__)
-/* It would list the text among the variables that it guards, and that section does not get into the program. */
+/* The sanitizer would list the text as a guarded variable, but its section is not part of the program. */
 #define NOT_FOR_SANITIZERS no_sanitize("address"),
 #else
 #define NOT_FOR_SANITIZERS

@@ -19,7 +19,7 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-/* The system's structs may be longer than the headers'. */
+/* The kernel's structs may be longer than those in the headers. */
 static union {
     struct seccomp_notif head;
     char room[1024];
@@ -37,7 +37,7 @@ int listener_begin(int descriptor) {
     if (sizes.seccomp_notif > sizeof question || sizes.seccomp_notif_resp > sizeof reply) {
         return E2BIG;
     }
-    /* The two take turns, so one processor for both is quicker. Older systems do not know that. */
+    /* Only one of the two processes runs at a time, so one processor is faster. Older kernels ignore this. */
     ioctl(descriptor, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     return 0;
 }
@@ -45,7 +45,7 @@ int listener_begin(int descriptor) {
 const listener_call *listener_receive(int descriptor) {
     static listener_call call;
     memset(&question, 0, sizeof question);
-    /* The caller may be gone, or interrupted by a signal; it then asks again. */
+    /* The caller may have ended, or a signal interrupted it; it then calls again. */
     if (ioctl(descriptor, SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) {
         return NULL;
     }

@@ -1,5 +1,5 @@
 /*
- * listener.h - receives and answers the system calls that the first filter puts to the guardian.
+ * listener.h - receives and answers the system calls that the first filter sends to the guardian.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,13 +15,13 @@ typedef struct listener_call {
     pid_t    thread; /* the calling thread, as this process sees it; 0 = not visible */
 } listener_call;
 
-/* Prepares a descriptor of the filter. 0, or an errno: then no call can be answered. */
+/* Prepares the filter's descriptor. Returns 0, or an errno if no call can be answered. */
 int listener_begin(int descriptor);
 
-/* Receives a call that waits for an answer; valid until the next one. NULL: its thread has gone. */
+/* Receives a call that waits for an answer; valid until the next one. NULL: its thread has ended. */
 const listener_call *listener_receive(int descriptor);
 
-/* Answers the call received last: 0 lets it through, an errno refuses it. Without an answer it never returns. */
+/* Answers the latest call: 0 permits it, an errno denies it. Without an answer the call never returns. */
 void listener_answer(int descriptor, int error);
 
 #endif

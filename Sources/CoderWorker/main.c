@@ -1,7 +1,7 @@
 /*
- * coderhost-worker - the process that a plugin runs in when nobody vouches for it or for its input.
+ * coderhost-worker - the process in which the host runs untrusted plugins, or plugins with untrusted input.
  *
- * coderhost starts it with a socket on descriptor 3; see isolation_wire.h for what the two say to each other.
+ * coderhost starts it with a socket on descriptor 3; isolation_wire.h describes the protocol.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 #include "worker_exit.h"
 #include "zygote.h"
 
-/* Enters the control group that the host has made, if it has; the host looks whether that succeeded. */
+/* Enters the control group of the host, if any; the host checks whether this succeeded. */
 static void enter_group(void) {
     struct statfs kind;
     if (fstatfs(ISO_GROUP_DESCRIPTOR, &kind) == 0 && kind.f_type == CGROUP2_SUPER_MAGIC) {
@@ -35,7 +35,7 @@ int main(void) {
     }
     enter_group();
     close_from(is_packet_socket(ISO_GUARDIAN_DESCRIPTOR) ? ISO_GUARDIAN_DESCRIPTOR + 1 : ISO_CONTROL_DESCRIPTOR + 1);
-    /* Ctrl-C in a terminal is for the host; it decides what becomes of this process. */
+    /* Ctrl-C in a terminal must reach only the host, which then ends this process. */
     setsid();
     violation_end_as_usual();
     sigset_t none;

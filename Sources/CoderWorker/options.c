@@ -16,12 +16,12 @@ void options_end(void) {
 }
 
 const cpi_options *options_begin(const uint8_t *bytes, size_t length, uint32_t count) {
-    /* Each takes at least its head in the message, which bounds what is taken for them here. */
+    /* Each option takes at least its head in the message, which limits the allocation here. */
     if (count > length / sizeof(iso_option)) {
         wire_malformed();
     }
     items = calloc((size_t)count + 1, sizeof *items);
-    /* A copy: what plugins see of it may be written to by them, and begins anywhere. */
+    /* A copy, because plugins may write to the values, which need no alignment. */
     arena = malloc(length + 1);
     if (!items || !arena) {
         options_end();

@@ -4,14 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* One call of run. Threads take the next index until there is none. */
+/* One call of run. Each thread takes the next index until none is left. */
 typedef struct job {
     const cpi_services *services;
     cpi_task            task;
     void               *arg;
     uint32_t            count;
     _Atomic uint64_t    next;
-    _Atomic uint32_t    failed; /* the lowest index that failed; `count` while none has */
+    _Atomic uint32_t    failed; /* the lowest index that failed; `count` if none has */
     cpi_status          status; /* of that index; changed under the lock */
 } job;
 
@@ -21,7 +21,7 @@ static pthread_cond_t  work_is_done = PTHREAD_COND_INITIALIZER;
 static uint32_t        thread_count;
 /* Under the lock. */
 static job     *current_job;
-static uint64_t serial;  /* of the job, so that a thread joins each once */
+static uint64_t serial;  /* of the job, so that a thread joins each job once */
 static uint32_t allowed; /* threads that may join the job */
 static uint32_t joined;
 static uint32_t busy;
@@ -46,7 +46,7 @@ static void take_part(job *work, uint32_t thread) {
             status = work->task(work->arg, (uint32_t)index, thread);
         }
         if (status != CPI_OK) {
-            /* A note is no success either. */
+            /* A positive status is not a success either. */
             fail(work, (uint32_t)index, status < 0 ? status : CPI_INTERNAL);
         }
     }
@@ -110,7 +110,7 @@ static cpi_status run(const cpi_services *services, uint32_t count, cpi_task tas
     }
     take_part(&work, 0);
     pthread_mutex_lock(&lock);
-    /* No thread joins any more; those that have are waited for. */
+    /* No further thread joins; wait for the threads that have joined. */
     current_job = NULL;
     while (busy > 0) {
         pthread_cond_wait(&work_is_done, &lock);

@@ -1,6 +1,6 @@
 /*
- * parallel.h - the host's threads in a worker (cpi_parallel_api): started before the worker is sealed, so that a plugin
- * that may start none can use them.
+ * parallel.h - the host's threads in a worker (cpi_parallel_api). They start before the worker is sealed, so that
+ * plugins that may not start threads can use them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +9,12 @@
 
 #include <coder_plugin.h>
 
-#define PARALLEL_LIMIT 64 /* threads beside the first */
+#define PARALLEL_LIMIT 64 /* threads besides the first */
 
-/* Starts threads that wait for work; fewer where the system has none to give. */
+/* Starts threads that wait for work; fewer if the system cannot start more. */
 void parallel_begin(uint32_t threads);
 
-/* The table that plugins find under CPI_EXT_PARALLEL. */
+/* The table for the extension id CPI_EXT_PARALLEL. */
 extern const cpi_parallel_api parallel_table;
 
 #endif

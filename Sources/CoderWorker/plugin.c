@@ -15,8 +15,8 @@ static cpi_plugin plugin;
 /* ---- structs of any version ---- */
 
 /*
- * Copies a struct that may be shorter or longer than this version's; what is missing reads as zero.
- * `required` are the offsets of pointers that have to be there. 0: shorter than `minimum`, or one of them is NULL.
+ * Copies a struct that may be shorter or longer than this version's; missing members read as zero.
+ * `required` are the offsets of mandatory pointers. 0: the struct is shorter than `minimum`, or one of them is NULL.
  */
 static int import(void *copy, size_t size, const void *raw, size_t minimum, const size_t *required, size_t count) {
     memset(copy, 0, size);
@@ -50,7 +50,7 @@ static int import_coder(cpi_coder *copy, const cpi_coder *raw) {
     return import(copy, sizeof *copy, raw, offsetof(cpi_coder, encoder), required, 1);
 }
 
-/* A table ends behind its last required function at the earliest: what a shorter one lacks is NULL. */
+/* A table contains at least its required functions; later ones are NULL if the table ends before them. */
 static int import_decoder(cpi_decoder_api *copy, const cpi_decoder_api *raw) {
     static const size_t required[] = {offsetof(cpi_decoder_api, open),        offsetof(cpi_decoder_api, close),
                                       offsetof(cpi_decoder_api, set_source),  offsetof(cpi_decoder_api, read_header),
@@ -99,7 +99,7 @@ static void *try_to_map(const char *path) {
 }
 
 /*
- * The copy that is loaded has lost its place, so libraries that the file finds relative to that are not found; the host
+ * The loaded copy has lost its location, so libraries that the file finds relative to it are not found; the host
  * names them, or their folders. A library that is already mapped is found by its name.
  */
 static void *map(const char *path, const char *folders, size_t length, char *reason, size_t room) {
@@ -144,7 +144,7 @@ static void fail(iso_loaded *loaded, cpi_status status, const char *message) {
     snprintf(loaded->error.message, sizeof loaded->error.message, "%s", message);
 }
 
-/* What is asked of a coder happens before the plugin is initialised, as in the host's own process. */
+/* Coders are queried before the plugin is initialized, as in the host's own process. */
 static void adopt_coder(plugin_coder *own, const cpi_coder *raw) {
     own->pointer = raw;
     if (!import_coder(&own->facts, raw)) {
@@ -169,7 +169,7 @@ static void adopt(const cpi_plugin *raw, iso_loaded *loaded) {
     loaded->reserved = plugin.reserved;
     loaded->knows_all = plugin.get && plugin.get("coderhost.no-such-extension/1") != NULL;
     if (plugin.coder_count > PLUGIN_CODER_LIMIT) {
-        fail(loaded, CPI_MISUSE, "it has more coders than any manifest can name");
+        fail(loaded, CPI_MISUSE, "it has more coders than a manifest may declare");
         return;
     }
     for (uint32_t i = 0; i < plugin.coder_count; i++) {

@@ -1,5 +1,5 @@
 /*
- * plugin.h - the plugin as this process sees it: mapped, entered, and its structs read as the host reads them.
+ * plugin.h - loads the plugin and reads its structs as the host does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include <isolation_wire.h>
 
-/* A coder, copied so that a shorter struct of an older plugin reads as if it had been whole. */
+/* A copy of a coder in which the missing members of an older plugin's shorter struct are zero. */
 typedef struct plugin_coder {
     const cpi_coder *pointer;
     cpi_coder        facts;
@@ -21,22 +21,22 @@ typedef struct plugin_coder {
 
 #define PLUGIN_CODER_LIMIT 256
 
-/* Maps and initialises the plugin of an ISO_LOAD and fills what ISO_LOADED says of it. */
+/* Maps and initializes the plugin of an ISO_LOAD, and fills its ISO_LOADED. */
 void plugin_load(const iso_load *load, const char *folders, size_t length, int descriptor, iso_loaded *loaded);
 
-/* Fills what ISO_LOADED says of coder number `index`. */
+/* Fills the description of coder number `index` for ISO_LOADED. */
 void plugin_describe(uint32_t index, iso_coder *coder);
 
 /*
- * Copies an extension's table, which may be shorter or longer than this version's: missing functions are NULL, and all are
- * where there is no table or another one than `tag` names.
+ * Copies an extension's table, which may be shorter or longer than this version's. Missing functions are NULL; all are
+ * NULL if there is no table, or if its tag is not `tag`.
  */
 void plugin_table(void *copy, size_t size, const void *raw, uint64_t tag);
 
 /* Looks up an extension of the plugin. */
 const void *plugin_get(const char *id);
 
-/* NULL: there is none. */
+/* Returns a coder; NULL if there is none. */
 const plugin_coder *plugin_coder_at(uint32_t index);
 
 #endif

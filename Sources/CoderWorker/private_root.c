@@ -14,7 +14,7 @@
 #include "confinement.h"
 #include "worker_exit.h"
 
-/* include/uapi/linux/mount.h, in the versions that the build machine need not have; since Linux 5.12. */
+/* include/uapi/linux/mount.h, in versions that the build machine may lack; since Linux 5.12. */
 #ifndef OPEN_TREE_CLONE
 #define OPEN_TREE_CLONE 1
 #endif
@@ -33,11 +33,11 @@ struct attributes {
     uint64_t set, clear, propagation, user_namespace;
 };
 
-/* Where the new file system is attached until it has become the root. */
+/* The places to attach the new file system before it becomes the root. */
 static const char *const places[] = {"/usr", "/lib", "/tmp", "/etc"};
 #define PLACE_COUNT (sizeof places / sizeof places[0])
 
-/* The descriptor of a file system in memory; -1 with errno. */
+/* Creates a file system in memory; returns its descriptor, or -1 with errno. */
 static int make_root(void) {
     int context = (int)syscall(__NR_fsopen, "tmpfs", 1 /* close on exec */);
     if (context < 0) {
@@ -54,7 +54,7 @@ static int make_root(void) {
     return root;
 }
 
-/* Makes the folders of a path below the root, and at its end a folder or a file; 0, or -1 with errno. */
+/* Creates the folders of a path below the root, ending in a folder or a file; 0, or -1 with errno. */
 static int make_place(int root, const char *path, int is_folder) {
     char part[4096];
     size_t length = strlen(path);
@@ -81,7 +81,7 @@ static int make_place(int root, const char *path, int is_folder) {
     return 0;
 }
 
-/* Shows what `tree` is a copy of at `path`; 0, or -1 with errno. */
+/* Mounts the copied `tree` at `path`; 0, or -1 with errno. */
 static int show(int root, const char *path, int tree) {
     struct stat there;
     struct stat wanted;
@@ -89,7 +89,7 @@ static int show(int root, const char *path, int tree) {
     if (fstat(tree, &wanted) != 0) {
         return -1;
     }
-    /* Below a folder that is shown already. */
+    /* Already visible below a mounted folder. */
     if (fstatat(root, path + 1, &there, 0) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino) {
         return 0;
     }
@@ -100,14 +100,14 @@ static int show(int root, const char *path, int tree) {
                : -1;
 }
 
-#define TREE_LIMIT 600 /* the host names 512 paths at most */
+#define TREE_LIMIT 600 /* the host names at most 512 paths */
 static struct {
     const char *path;
     int         tree;
 } shown[TREE_LIMIT];
 static size_t shown_count;
 
-/* What is not there is not shown; a path that is not absolute cannot be. */
+/* Skips missing paths, and paths that are not absolute. */
 static void take(const char *path) {
     if (path[0] != '/' || path[1] == '\0') {
         return;
@@ -117,11 +117,11 @@ static void take(const char *path) {
     }
     int tree = (int)syscall(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | O_CLOEXEC);
     if (tree < 0 && errno == EINVAL) {
-        /* What is mounted below it is locked to it. */
+        /* Mounts below it cannot be separated from it. */
         tree = (int)syscall(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | AT_RECURSIVE | O_CLOEXEC);
     }
     if (tree < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-        /* A plugin whose libraries are hidden would seem to lack them. */
+        /* Without them, libraries of the plugin would seem to be missing. */
         worker_exit(EXIT_RESOURCES);
     }
     if (tree >= 0) {
@@ -140,7 +140,7 @@ static int fill(int root) {
     return (int)syscall(__NR_mount_setattr, root, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
-/* Puts the new root in the place of the old one; 0, or -1 with errno and everything as it was. */
+/* Replaces the old root by the new one; 0, or -1 with errno and no change. */
 static int enter(int root) {
     const char *place = NULL;
     for (size_t i = 0; i < PLACE_COUNT && !place; i++) {
@@ -168,7 +168,7 @@ void private_root(const char *folders, size_t length, const char *path) {
         *state = confinement.state[ISO_MOUNT_NAMESPACE];
         return;
     }
-    /* One more: the guardian needs its view of /proc. */
+    /* Another mount namespace, because the guardian needs its view of /proc. */
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
         *state = errno;
         return;

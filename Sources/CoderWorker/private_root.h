@@ -1,7 +1,7 @@
 /*
- * private_root.h - a file system of its own for the process: the folders of libraries, for reading only, and nothing else.
+ * private_root.h - a private file system for the process with only the library folders, read-only.
  *
- * Landlock refuses to open other files; here they do not exist, so that no call can reach them by a path.
+ * Landlock denies opening other files. With a private root they do not exist, so no call can reach them by a path.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 /*
- * Shows `folders` (each ended by a NUL, `length` bytes altogether), `path` unless it is empty, and the process's own
- * descriptors under /proc/self/fd. Needs the capabilities that a new user namespace gives. Everything stays as it was
- * where a step fails; ISO_PRIVATE_ROOT tells which of both.
+ * Mounts `folders` (NUL-terminated, `length` bytes together), `path` unless it is empty, and the process's own
+ * descriptors under /proc/self/fd. Needs the capabilities of a new user namespace. If a step fails, nothing changes;
+ * ISO_PRIVATE_ROOT reports the result.
  */
 void private_root(const char *folders, size_t length, const char *path);
 

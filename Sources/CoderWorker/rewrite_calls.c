@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a call reads and writes beside the source: everything is copied out of the message. */
+/* The parameters of a call besides the source, copied out of the message. */
 typedef struct job {
     iso_rewrite_request request;
     const cpi_options  *options;
     cpi_blob           *blobs;
 } job;
 
-/* Begins the source, the services, the options, the blobs and the sink of one call. 0: there is no memory. */
+/* Prepares source, services, options, blobs and sink of a call. 0: out of memory. */
 static int begin(wire_message *message, job *all) {
     memcpy(&all->request, wire_body(message, sizeof all->request), sizeof all->request);
     const iso_rewrite_request *request = &all->request;

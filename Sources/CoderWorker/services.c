@@ -8,11 +8,11 @@
 
 /* ---- memory ---- */
 
-/* The size stands in front of a block, so that release can give it back; 16 keeps the block aligned for any type. */
+/* The size precedes each block, for release; 16 bytes keep the block aligned for any type. */
 #define IN_FRONT 16
 
 static _Atomic int64_t reserved;
-/* Bytes of the pixels that the current request works on: they count against the same limit. */
+/* The pixel bytes of the current request, which count against the same limit. */
 static _Atomic int64_t pixels;
 
 void services_hold(uint64_t bytes) {
@@ -92,14 +92,14 @@ static uint32_t thread_hint(void *ctx) {
 /* ---- messages ---- */
 
 /*
- * Different warnings of one session that are sent: a file may cause one in each row. The host keeps fewer, and judges
- * them after cutting and repairing the text, so two warnings that differ here can be equal there.
+ * The number of different warnings sent per session, because a file may cause one in each row. The host keeps fewer,
+ * and compares them after cutting and repairing the text, so two warnings that differ here can be equal there.
  */
 #define WARNING_LIMIT 256
 
 static _Atomic uint64_t told[WARNING_LIMIT];
 
-/* 1: this text was not told before in this session, and there is room for it. */
+/* 1: this text is new in this session, and there is room for it. */
 static int is_new(const char *text, size_t length) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < length; i++) {

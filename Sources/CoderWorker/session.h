@@ -1,5 +1,5 @@
 /*
- * session.h - one session of the plugin, and what it is lent.
+ * session.h - one session of the plugin, with its services, source, sink and surfaces.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +24,9 @@ typedef struct session {
     uint32_t            thread_hint;
 } session;
 
-/* There is one at a time, at an address that never changes: a thread of a plugin may outlive its session. */
+/* The only session, at a fixed address because a plugin's thread may outlive its session. */
 extern session current;
-/* The page that the host writes to, too. */
+/* The page shared with the host. */
 extern iso_shared *shared_page;
 
 /* ---- services.c ---- */
@@ -38,34 +38,34 @@ void services_hold(uint64_t bytes);
 
 /* Maps or keeps the input of an ISO_OPEN_DECODER. */
 void source_open(const iso_open *open, int descriptor);
-/* What a request says of the input. */
+/* Applies the input state of a request. */
 void source_update(const iso_input *input);
 void source_close(void);
 
 /* ---- sink.c ---- */
 void sink_begin(uint32_t flags);
-/* Hands over what was gathered; CPI_OK, or what the host's sink answered first. */
+/* Sends the gathered bytes; CPI_OK, or the first failure of the host's sink. */
 cpi_status sink_flush(void);
-/* What is left of it, for the reply; CPI_OK, or what the host's sink answered first. */
+/* Returns the remaining bytes for the reply; CPI_OK, or the first failure of the host's sink. */
 cpi_status sink_rest(struct iovec *part, uint32_t *count);
 void sink_end(void);
 
 /* ---- options.c ---- */
 
-/* Rebuilds the options behind an iso_open; they live until options_end. NULL only where there is no memory. */
+/* Rebuilds the options after an iso_open, valid until options_end. NULL only without memory. */
 const cpi_options *options_begin(const uint8_t *bytes, size_t length, uint32_t count);
 void options_end(void);
 
 /* ---- surfaces.c ---- */
 
-/* Maps the memory of a surface where it is not mapped yet, and fills in what a plugin sees of it. */
+/* Maps the memory of a surface unless it is mapped, and fills the plugin's surface. */
 void surface_open(wire_message *message, const iso_surface *wanted, cpi_surface *surface);
 
 /* ---- decoder_calls.c, encoder_calls.c, rewrite_calls.c ---- */
 
-/* Reads the metadata that stands behind its head in a message. Returns the bytes that it takes there. */
+/* Reads the metadata that follows its head in a message. Returns the number of bytes read. */
 size_t blob_read(cpi_blob *blob, const iso_blob *head, const uint8_t *behind, size_t length);
-/* Serve one request; `reply` is zero but for the size of its error. 0: it is none of theirs. */
+/* Serve one request; `reply` is zero except for the size of its error. 0: another file serves the request. */
 int decoder_serve(wire_message *message, iso_reply *reply);
 int encoder_serve(wire_message *message, iso_reply *reply);
 int rewrite_serve(wire_message *message, iso_reply *reply);

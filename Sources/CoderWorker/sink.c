@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* Bytes on their way, so that a coder that writes one at a time does not cost a packet each. */
+/* Collected output, so that a coder that writes single bytes does not cost a packet each. */
 static uint8_t gathered[ISO_BODY_LIMIT - sizeof(iso_write)];
 static size_t gathered_count;
-/* The host's first refusal; nothing is written after it. */
+/* The first failure of the host; nothing is written after it. */
 static cpi_status failure;
 
 static cpi_status send_bytes(uint16_t type, uint64_t offset, const uint8_t *bytes, size_t count) {

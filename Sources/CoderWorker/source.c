@@ -35,7 +35,7 @@ static cpi_status read_at(void *ctx, uint64_t offset, uint8_t *buffer, uint64_t 
         part = count < input.available - offset ? count : input.available - offset;
     }
     if (part > 0 && input.descriptor >= 0) {
-        /* The file may have become shorter since: fewer bytes, not the end of the process. */
+        /* If the file has become shorter, return fewer bytes and continue. */
         ssize_t got = pread(input.descriptor, buffer, part, (off_t)offset);
         *copied = got > 0 ? (uint64_t)got : 0;
         return got < 0 ? CPI_IO : CPI_OK;
@@ -51,7 +51,7 @@ void source_update(const iso_input *given) {
     if (given->complete > 1 || (input.mapped > 0 && given->available > input.capacity)) {
         wire_malformed();
     }
-    /* What was there once stays there. */
+    /* Available bytes never decrease. */
     if (given->available > input.available) {
         input.available = given->available;
     }
@@ -75,7 +75,7 @@ void source_open(const iso_open *open, int descriptor) {
         input.capacity = open->capacity;
         input.memory = nothing;
         if (open->capacity > 0) {
-            /* All pages at once, unless most of them are still to come. */
+            /* Map all pages at once, unless most bytes have not arrived yet. */
             int populate = open->source_kind == CPI_SOURCE_MEMORY ? MAP_POPULATE : 0;
             void *memory = mmap(NULL, open->capacity, PROT_READ, MAP_SHARED | populate, descriptor, 0);
             if (memory == MAP_FAILED) {

@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Memory that was mapped before: mapping a picture anew costs about as much as decoding it. */
+/* Mappings kept for reuse, because mapping an image costs about as much as decoding it. */
 #define KEPT 4
 static struct {
     uint64_t id;
     uint64_t bytes;
     uint8_t *memory; /* NULL: free */
-    uint64_t used;   /* when, in uses */
+    uint64_t used;   /* the time of the last use, counted in uses */
 } kept[KEPT];
 static uint64_t uses;
 
@@ -26,7 +26,7 @@ static uint64_t bytes_per_pixel(cpi_pixel_format format) {
     return (uint64_t)channels[format.channels] * format.bits / 8;
 }
 
-/* A plugin is told these numbers and writes where they say. */
+/* Checked because a plugin writes at the place given by these numbers. */
 static void check(const iso_surface *wanted) {
     uint64_t row = wanted->width * bytes_per_pixel(wanted->format);
     uint64_t rows;
@@ -63,10 +63,10 @@ static uint8_t *map(wire_message *message, const iso_surface *wanted) {
     if (kept[place].memory) {
         munmap(kept[place].memory, kept[place].bytes);
     }
-    /* All pages at once: one after the other costs a fault each, a third of what decoding a large picture takes. */
+    /* Map all pages at once: single page faults cost a third of the time for decoding a large image. */
     void *memory = mmap(NULL, wanted->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
     if (memory == MAP_FAILED) {
-        /* Pixels to encode may be lent for reading only. */
+        /* Pixels to encode may be read-only. */
         memory = mmap(NULL, wanted->map_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
     }
     if (memory == MAP_FAILED) {

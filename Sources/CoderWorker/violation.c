@@ -47,7 +47,7 @@ void violation_context(uint64_t session, uint32_t sequence, uint32_t phase) {
 
 void violation_record(iso_shared *shared) { record = shared; }
 
-/* Notes each call once, as far as there is room. */
+/* Records each call once, while there is room. */
 static void note(uint32_t call) {
     const uint32_t room = sizeof record->refused / sizeof record->refused[0];
     uint32_t count = __atomic_load_n(&record->refused_count, __ATOMIC_ACQUIRE);
@@ -115,13 +115,13 @@ static void on_refusal(int number, siginfo_t *info, void *context) {
 }
 
 void violation_watch(void) {
-    /* Not deferred: a forbidden call inside the handler has to end the process, too. */
+    /* SA_NODEFER: a forbidden call inside the handler must end the process, too. */
     struct sigaction action = {.sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigemptyset(&action.sa_mask);
     sigaction(SIGSYS, &action, NULL);
 }
 
-/* What the processor raises reaches such a process without help, also where no stack is left for a handler. */
+/* Signals raised by the processor reach such a process anyway, even without stack space for a handler. */
 static const int ends[] = {SIGABRT, SIGXCPU, SIGALRM, SIGTERM, SIGXFSZ};
 
 static void on_end(int number) { worker_die(number); }
@@ -136,7 +136,7 @@ void violation_end_by_signals(volatile int *number) {
 
 void violation_end_as_usual(void) {
     if (left_behind) {
-        /* It is shared: what a worker wrote there, the next one could read. */
+        /* The page is shared: a worker could leave data there for the next one. */
         munmap((void *)left_behind, sizeof *left_behind);
         left_behind = NULL;
     }

@@ -1,5 +1,5 @@
 /*
- * violation.h - what happens when a plugin makes a forbidden system call, or when the process has to end by a signal.
+ * violation.h - handles forbidden system calls of a plugin, and the end of the process by a signal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,23 +8,23 @@
 
 #include <isolation_wire.h>
 
-/* What is being done, for the report; set before a plugin's code is called. */
+/* Sets the current request for the report; call it before plugin code runs. */
 void violation_context(uint64_t session, uint32_t sequence, uint32_t phase);
 
-/* Where quiet refusals are noted; NULL: nowhere. */
+/* Sets the page for recording quiet denials; NULL: none. */
 void violation_record(iso_shared *shared);
 
-/* Takes the signal of the filters. */
+/* Installs the handler for the filters' signal. */
 void violation_watch(void);
 
 /*
- * The first process of a PID namespace does not get a signal that it did not ask for, so that abort() in a plugin would
- * have no effect there, nor would a limit of processor time. Makes it end nevertheless, and leaves the number where its
- * parent finds it.
+ * The first process of a PID namespace ignores signals without a handler, so abort() in a plugin or a limit of
+ * processor time would have no effect. Makes such signals end the process, and stores the signal number for its
+ * parent.
  */
 void violation_end_by_signals(volatile int *number);
 
-/* A child of that process gets signals like any other. */
+/* Restores the default signals in a child of that process. */
 void violation_end_as_usual(void);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "worker_exit.h"
 
-/* The body of a message that fits in one packet, and the one of a message that does not. */
+/* The body of a message in one packet, and the body of a longer message. */
 static _Alignas(16) uint8_t packet[ISO_BODY_LIMIT];
 static uint8_t *long_body;
 
@@ -23,7 +23,7 @@ static void check(const iso_header *header, size_t received, size_t room) {
     }
 }
 
-/* Takes one packet; descriptors only where there is room for them. */
+/* Receives one packet; descriptors only if there is room for them. */
 static size_t receive_packet(iso_header *header, void *body, size_t room, int *descriptors) {
     union {
         struct cmsghdr align;
@@ -149,7 +149,7 @@ static void send_packet(const struct msghdr *message) {
         count = sendmsg(ISO_CONTROL_DESCRIPTOR, message, MSG_NOSIGNAL);
     } while (count < 0 && errno == EINTR);
     if (count < 0) {
-        /* Bytes that a plugin pointed to and that are not there would have ended a host that copies them itself. */
+        /* The plugin passed an invalid pointer, which would have crashed a host that copies the bytes itself. */
         if (errno == EFAULT) {
             worker_die(SIGSEGV);
         }

@@ -1,7 +1,7 @@
 /*
  * wire.h - packets on the socket of this process, which is always descriptor 3.
  *
- * Whatever is no message of this version ends the process, and so does the end of the socket: neither comes back.
+ * Anything but a message of this version, and a closed socket, ends the process; the functions then do not return.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,22 +23,22 @@ typedef struct wire_message {
 /* Waits for a message. */
 void wire_receive(wire_message *message);
 
-/* Waits for the answer to an ISO_WRITE or ISO_WRITE_AT, and leaves the message that is being served alone. */
+/* Waits for the answer to an ISO_WRITE or ISO_WRITE_AT; the current message stays valid. */
 cpi_status wire_receive_written(uint64_t session, uint32_t sequence);
 
-/* Hands a descriptor over to the caller; ends the process when the message has none there. */
+/* Passes a descriptor to the caller; ends the process if the message has none at this index. */
 int wire_take(wire_message *message, int index);
 
-/* Closes the descriptors that nobody took. */
+/* Closes the descriptors that the caller did not take. */
 void wire_drop(wire_message *message);
 
-/* The body as a struct of the given size, of which the rest may follow; ends the process when it is shorter. */
+/* Returns the body, which begins with a struct of the given size; ends the process if the body is shorter. */
 const void *wire_body(const wire_message *message, size_t size);
 
-/* What came is not what the two agreed on. */
+/* Ends the process after a protocol violation. */
 _Noreturn void wire_malformed(void);
 
-/* Sends a message in as many packets as it takes. */
+/* Sends a message in as many packets as needed. */
 void wire_send(uint16_t type, uint64_t session, uint32_t sequence, const struct iovec *parts, int part_count);
 
 /* Sends a message about no session, of one packet, with one descriptor; -1 = none. */

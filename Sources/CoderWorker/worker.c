@@ -67,7 +67,7 @@ static void serve(wire_message *message) {
     wire_send(ISO_REPLY, message->session, message->sequence, parts, count);
 }
 
-/* Waits for a request; between sessions not for ever. */
+/* Waits for a request; between sessions only until the idle timeout. */
 static void wait_for_request(uint32_t idle_seconds) {
     if (idle_seconds == 0 || current.decoder || current.encoder) {
         return;
@@ -86,12 +86,12 @@ _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int re
         worker_exit(EXIT_RESOURCES);
     }
     close_from(ISO_CONTROL_DESCRIPTOR + 1);
-    /* The guardian has set the limit of memory, before the fork; from within it cannot be changed. */
+    /* The guardian set the memory limit before the fork; the worker cannot change it. */
     confine_worker_limits(guardian_holds ? 0 : limits->data_bytes, guardian_holds ? 0 : limits->address_bytes,
                           limits->cpu_seconds);
     violation_record(record ? shared_page : NULL);
     violation_context(0, 0, 0);
-    /* Without a guardian there is nobody who would let a thread through that the plugin has not declared. */
+    /* Without a guardian, the filter denies threads that the plugin has not declared. */
     parallel_begin(guardian_holds || limits->threads ? limits->pool : 0);
     filter_seal(limits->threads != 0, record);
     iso_ready ready = {confinement};

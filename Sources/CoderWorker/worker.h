@@ -8,7 +8,7 @@
 
 #include <isolation_wire.h>
 
-/* Seals this process and serves requests from a socket until it ends. `shared` is the page that both map. */
+/* Seals this process and serves requests from a socket until it ends. `shared` is the page shared with the host. */
 _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int record, uint32_t idle_seconds);
 
 #endif

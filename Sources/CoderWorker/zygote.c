@@ -35,7 +35,7 @@
 
 static int recording;
 static uint32_t idle_seconds;
-/* Entries of /proc/self/task, held open: nothing can be opened once the process is confined. */
+/* /proc/self/task, kept open because it cannot be opened once the process is confined. */
 static int task_folder = -1;
 
 /* Threads of this process; 0 = not known. */
@@ -61,7 +61,7 @@ static uint32_t count_threads(void) {
     return length < 0 ? 0 : count;
 }
 
-/* The strings behind a struct; the last one has to have its NUL. */
+/* Returns the strings after a struct; the last one must have its NUL. */
 static const char *folders_behind(const wire_message *message, size_t size, size_t *length) {
     const char *text = (const char *)message->body + size;
     *length = message->length - size;
@@ -85,7 +85,7 @@ static void reply_loaded(uint16_t type, const wire_message *message, iso_loaded 
     free(coders);
 }
 
-/* Everything that happens before the first byte of a plugin runs. */
+/* All steps before any plugin code runs. */
 static void confine(const iso_load *load, const char *folders, size_t length, int descriptor) {
     task_folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     private_root(folders, length, load->path);
@@ -93,7 +93,7 @@ static void confine(const iso_load *load, const char *folders, size_t length, in
     confine_limits(load->data_bytes, load->address_bytes, load->load_seconds, load->max_descriptors);
     confine_files(folders, length, load->path, descriptor);
     violation_watch();
-    /* Before Linux 5.5 the guardian cannot let a call through. */
+    /* Before Linux 5.5 the guardian cannot permit a call. */
     int can_ask = confine_kernel_is(5, 5);
     guardian_hand_over(filter_loading(can_ask, load->threads > 0, load->pool > 0), load->threads, load->pool);
 }
@@ -132,7 +132,7 @@ static void serve_load(wire_message *message) {
 static void serve_start(const wire_message *message) {
     const iso_load *load = &waiting_plugin.load;
     iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
-    /* The host has a clock of its own; this one ends a plugin that sleeps after the host is gone. */
+    /* The host has its own timeout; this one ends a plugin that still sleeps after the host has ended. */
     alarm(load->load_seconds * 4);
     plugin_load(load, waiting_plugin.folders, waiting_plugin.length, waiting_plugin.descriptor, &loaded);
     alarm(0);
@@ -155,7 +155,7 @@ static void serve_probe(wire_message *message) {
     loaded.threads = count_threads();
     filter_seal(0, 0);
     reply_loaded(ISO_LOADED, message, &loaded);
-    /* Sealed, it can do no more than wait for its end. */
+    /* Once sealed, the process can only wait for its end. */
     wire_receive(message);
     wire_malformed();
 }
@@ -169,8 +169,8 @@ static struct {
 } children[CHILD_LIMIT];
 
 /*
- * fork() as one system call with known flags, so that the filter can tell it from a plugin's. The C library's own idea
- * of the thread's number is at the address that the kernel clears when the thread ends.
+ * fork() as one system call with fixed flags, so that the filter can distinguish it from a plugin's. The C library
+ * keeps the thread's number at the address that the kernel clears when the thread ends.
  */
 static pid_t fork_marked(int *descriptor) {
     static int somewhere;
@@ -305,7 +305,7 @@ static void serve(wire_message *message, int *state) {
 _Noreturn void zygote_run(void) {
     int state = 0;
     wire_message message;
-    /* Loading comes before the signal mask is touched: a plugin's constructors see an ordinary one. */
+    /* Load before changing the signal mask, so that a plugin's constructors see an ordinary mask. */
     do {
         wire_receive(&message);
         serve(&message, &state);

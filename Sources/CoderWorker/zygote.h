@@ -1,5 +1,5 @@
 /*
- * zygote.h - the process that holds one loaded plugin and makes workers of it.
+ * zygote.h - the process that holds one loaded plugin and forks workers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,21 +2,23 @@ import CoderHost
 import Glibc
 import ImageModel
 
-/// One verb of the command line.
+/// A command of the command line.
 package protocol Command: SendableMetatype {
+    /// The operands, options and help text.
     static var specification: CommandSpecification { get }
+    /// Runs the command.
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode
 }
 
-/// What every program of this package does around its commands.
+/// The main routine that all programs of this package share.
 package enum CommandLineProgram {
-    /// Runs and ends this process; what could not be written is an error, too.
+    /// Runs a body and exits; a failed write to standard output is an error.
     package static func run(_ body: (_ words: [String]) -> ExitCode) -> Never {
         Console.keepStandardStreams()
         Console.reportWriteErrors()
         if let limit = ThreadStack.shortage() {
             Console.error(
-                "coderhost: the stack limit of \(limit >> 10) KiB is too small: \(ThreadStack.needed >> 10) KiB are needed")
+                "coderhost: the stack limit of \(limit >> 10) KiB is too small: need \(ThreadStack.needed >> 10) KiB")
             Console.error("  try: ulimit -s 8192, or raise the hard limit (ulimit -H -s) as root")
             exit(ExitCode.outOfMemory.rawValue)
         }
@@ -24,12 +26,12 @@ package enum CommandLineProgram {
         guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
             exit(code.rawValue)
         }
-        // A reader that had enough is no reason to complain.
-        if problem.code != EPIPE { Console.error("coderhost: standard output cannot be written: \(problem)") }
+        // A closed pipe is not an error, for example in `coderhost list | head`.
+        if problem.code != EPIPE { Console.error("coderhost: cannot write to standard output: \(problem)") }
         exit(ExitCode.inputOutput.rawValue)
     }
 
-    /// Reads what was typed, and does it.
+    /// Parses the command line and runs the command.
     package static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {
         let specification = command.specification
         do {
@@ -48,13 +50,13 @@ package enum CommandLineProgram {
         }
     }
 
-    /// Says that there is no such command or option, and which one may have been meant.
+    /// Reports an unknown command or option, with the closest known one.
     ///
-    /// - Parameter commands: the names there are.
+    /// - Parameter commands: the names of all commands.
     package static func unknown(_ word: String, _ commands: [String]) -> ExitCode {
         let isOption = word.hasPrefix("-")
         let known = isOption ? ["--help", "--version"] : commands + ["help"]
-        Console.error("coderhost: there is no \(isOption ? "option" : "command") \(printable(word))")
+        Console.error("coderhost: unknown \(isOption ? "option" : "command") \(printable(word))")
         Console.error(
             "  try: " + (OptionCheck.nearest(word, known).map { "did you mean \($0)?" } ?? "coderhost --help"))
         return .usage

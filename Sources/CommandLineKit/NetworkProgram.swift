@@ -1,28 +1,30 @@
 import CoderHost
 
-/// The commands that need a network, and the program of its own that does them.
+/// The commands that need the network; a separate program runs them.
 ///
-/// Rationale: what only decodes files is started often, and loads neither HTTP nor TLS for nothing.
+/// Rationale: the main program starts often, and must not load HTTP and TLS libraries without need.
 package enum NetworkProgram {
+    /// The file name of the program.
     package static let name = "coderhost-fetch"
 
-    /// Its commands, as the overview lists them.
+    /// The commands, as the overview lists them.
     package static let commands: [(name: String, summary: String)] = [
-        ("fetch", "get pictures by their URLs, cached, as they are or converted"),
-        ("cache", "look into the cache on disk, check it and tidy it up"),
+        ("fetch", "download images by URL, with a cache, and convert them"),
+        ("cache", "list, check and prune the disk cache"),
     ]
 
+    /// Returns the summary of a command.
     package static func summary(of name: String) -> String { commands.first { $0.name == name }?.summary ?? "" }
 
-    /// Goes on as that program; comes back only when it cannot be started.
+    /// Replaces this process by the program; returns only if it cannot be started.
     package static func start(_ words: [String]) -> ExitCode {
         guard let program = ProcessImage.companion(name) else {
-            Console.error("coderhost: the program \(name) is missing, which fetch and cache need")
-            Console.error("  try: make install, or swift build; it stands beside coderhost or in libexec/coderhost")
+            Console.error("coderhost: the program \(name) is missing; fetch and cache need it")
+            Console.error("  try: make install, or swift build; it must be beside coderhost or in libexec/coderhost")
             return .unavailable
         }
         let error = ProcessImage.replace(with: [program] + words)
-        Console.error("coderhost: \(program) cannot be started: \(error)")
+        Console.error("coderhost: cannot start \(program): \(error)")
         Console.error("  try: coderhost doctor")
         return .unavailable
     }

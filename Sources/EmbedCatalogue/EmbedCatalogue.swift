@@ -1,8 +1,9 @@
 import Foundation
 import PackagePlugin
 
-/// Tells the command line which plugins exist in this package, so that an error can name the one that is missing; or,
-/// where a target has templates, what a new plugin begins with, so that the command needs no folder beside it.
+/// Embeds the manifests of all plugins of this package, so that an error message can name a missing plugin.
+///
+/// For a target with templates, it embeds the templates instead, so that `plugin new` needs no files at run time.
 @main struct EmbedCatalogue: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = target.directoryURL.appending(path: "Templates")

@@ -1,6 +1,6 @@
 import PackagePlugin
 
-/// Puts a target's manifest.json into the built file as an ELF note and exports the entry point.
+/// Embeds the manifest.json of a target as an ELF note, and exports the entry point.
 @main struct EmbedManifest: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let manifest = target.directoryURL.appending(path: "manifest.json")

@@ -1,16 +1,16 @@
 #if THREAD_SANITIZER
     import Synchronization
 
-    /// Shows the thread sanitizer the order that the count of references brings into the accesses to an object.
+    /// Shows the thread sanitizer the order in which reference counting puts the accesses to an object.
     ///
-    /// Whoever finds that nobody else refers to it comes after everybody who did. The sanitizer does not see how the
-    /// runtime counts, and would take the next use of the memory for a race. In other builds this is nothing.
+    /// An owner that finds itself the only one runs after all earlier owners. The sanitizer does not see the runtime's
+    /// reference counts and would report the next use of the memory as a race. Other builds compile this to nothing.
     struct AccessOrder: ~Copyable, Sendable {
         private let ended = Atomic<Int>(0)
 
-        /// Behind every access through a reference.
+        /// Call after every access through a reference.
         func end() { ended.add(1, ordering: .releasing) }
-        /// Where the only reference is found to be the only one.
+        /// Call where the only reference is found to be unique.
         func beginAlone() { _ = ended.load(ordering: .acquiring) }
     }
 #else

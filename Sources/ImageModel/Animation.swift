@@ -1,35 +1,40 @@
 /// How long a frame is shown: an exact fraction of seconds, kept as stored.
 public struct FrameDuration: Sendable, Hashable, CustomStringConvertible {
+    /// The number of units.
     public var numerator: UInt32
+    /// The number of units per second; 0 when unknown.
     public var denominator: UInt32
 
+    /// Creates a duration of `numerator`/`denominator` seconds.
     public init(_ numerator: UInt32, over denominator: UInt32) {
         self.numerator = numerator
         self.denominator = denominator
     }
 
-    /// Not stored in the file.
+    /// The file does not store a duration.
     public static let unknown = FrameDuration(0, over: 0)
 
+    /// Returns a duration in milliseconds.
     public static func milliseconds(_ count: UInt32) -> FrameDuration { FrameDuration(count, over: 1000) }
 
-    /// Milliseconds, for showing; 0 when unknown.
+    /// The duration in milliseconds, for display; 0 when unknown.
     public var milliseconds: Double {
         denominator == 0 ? 0 : Double(numerator) * 1000 / Double(denominator)
     }
 
+    /// The value as text.
     public var description: String { "\(numerator)/\(denominator) s" }
 }
 
-/// How often an animation is played.
+/// The number of times an animation is played.
 public enum LoopCount: Sendable, Hashable {
-    /// The file does not say.
+    /// The file does not state a count.
     case unknown
-    /// Played this many times, 1 being once.
+    /// Played this many times; 1 plays it once.
     case plays(Int)
     case infinite
 
-    /// Plays, with 0 for "for ever"; what is unknown plays once.
+    /// The number of plays, 0 for infinite; an unknown count plays once.
     public var plays: Int {
         switch self {
         case .unknown: 1
@@ -46,27 +51,32 @@ public enum Disposal: UInt32, Sendable, Hashable {
     case previous = 2
 }
 
-/// How a frame meets what is on the canvas.
+/// How a frame is combined with the canvas.
 public enum Blend: UInt32, Sendable, Hashable {
-    /// Replaces its rectangle.
+    /// The frame replaces its rectangle.
     case source = 0
-    /// Is drawn over it with its alpha.
+    /// The frame is drawn over its rectangle, using its alpha.
     case over = 1
 }
 
-/// One picture in time, without its pixels.
+/// One image in time, without its pixels.
 public struct FrameInfo: Sendable, Hashable {
-    /// From 0.
+    /// The frame's position in the animation, from 0.
     public var index: Int
-    /// On the canvas, in pixels.
+    /// The part of the canvas that the frame covers, in pixels.
     public var rect: PixelRect
+    /// The time for which the frame is shown.
     public var duration: FrameDuration
+    /// How the frame is combined with the canvas.
     public var blend: Blend
+    /// What happens to the frame's rectangle afterwards.
     public var disposal: Disposal
+    /// Whether the frame has an alpha channel.
     public var hasAlpha: Bool
-    /// Whether its samples can be decoded without those of any other frame.
+    /// Whether the frame can be decoded without any other frame.
     public var isIndependent: Bool
 
+    /// Creates the description of a frame.
     public init(
         index: Int, rect: PixelRect, duration: FrameDuration = .unknown, blend: Blend = .source,
         disposal: Disposal = .keep, hasAlpha: Bool = false, isIndependent: Bool = true

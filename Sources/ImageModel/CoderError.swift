@@ -1,4 +1,4 @@
-/// What went wrong, where, and what would help.
+/// An error with its kind, its cause and, if possible, a remedy.
 public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Identifies a kind of error; the list is open, so switch with a default.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -10,64 +10,80 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         }
         private var kind: Kind
 
-        /// No installed coder knows these bytes.
+        /// No installed coder recognizes these bytes.
         public static let unrecognizedFormat = Code(kind: .unrecognizedFormat)
-        /// The format is known, but nothing usable serves it.
+        /// The format is recognized, but no usable coder decodes or encodes it.
         public static let noCoder = Code(kind: .noCoder)
-        /// The asked coder says that the bytes are another format.
+        /// The requested coder reports that the bytes have another format.
         public static let notMine = Code(kind: .notMine)
+        /// The data is damaged.
         public static let corrupt = Code(kind: .corrupt)
+        /// The data ends too early.
         public static let truncated = Code(kind: .truncated)
         /// A suspension, not a failure: the source has to grow.
         public static let needsInput = Code(kind: .needsInput)
+        /// The coder does not support a feature of the image.
         public static let unsupportedFeature = Code(kind: .unsupportedFeature)
-        /// A coder cannot serve this one request; its session goes on.
+        /// A coder cannot serve this request; its session stays usable.
         public static let refused = Code(kind: .refused)
+        /// A limit was exceeded.
         public static let limitExceeded = Code(kind: .limitExceeded)
+        /// An argument or an option is invalid.
         public static let invalidArgument = Code(kind: .invalidArgument)
         /// A call out of sequence: a bug of the caller.
         public static let misuse = Code(kind: .misuse)
+        /// The caller cancelled the operation.
         public static let cancelled = Code(kind: .cancelled)
+        /// The operation exceeded its time limit.
         public static let deadlineExceeded = Code(kind: .deadlineExceeded)
+        /// Memory could not be allocated.
         public static let outOfMemory = Code(kind: .outOfMemory)
+        /// Reading or writing failed.
         public static let inputOutput = Code(kind: .inputOutput)
+        /// A file or an entry does not exist.
         public static let notFound = Code(kind: .notFound)
+        /// A file or folder could not be created.
         public static let cannotCreate = Code(kind: .cannotCreate)
-        /// A plugin was not used: version, trust, a missing library.
+        /// The host did not use a plugin: wrong version, no trust, or a missing library.
         public static let pluginRefused = Code(kind: .pluginRefused)
-        /// A plugin broke the contract.
+        /// A plugin violated the contract.
         public static let pluginFault = Code(kind: .pluginFault)
-        /// The worker that a plugin ran in has ended: it crashed, hung, or tried what the sandbox forbids.
+        /// The worker of a plugin has ended: it crashed, hung, or attempted a forbidden operation.
         public static let pluginCrashed = Code(kind: .pluginCrashed)
-        /// The sandbox that was asked for is not to be had.
+        /// The requested sandbox is not available.
         public static let isolationUnavailable = Code(kind: .isolationUnavailable)
+        /// The URL is invalid or not supported.
         public static let invalidURL = Code(kind: .invalidURL)
         /// A connection could not be made, or ended too early.
         public static let transferFailed = Code(kind: .transferFailed)
         /// A server answered with a status that is not acceptable.
         public static let badStatus = Code(kind: .badStatus)
-        /// A server sent something that is declared to be no picture.
+        /// A server declared a content type that is not an image.
         public static let badContentType = Code(kind: .badContentType)
-        /// A server did not keep to the protocol, or redirected without end.
+        /// A server violated the protocol or redirected too often.
         public static let badResponse = Code(kind: .badResponse)
-        /// A name stands for an address that may not be connected to.
+        /// A host name resolves to an address to which connections are denied.
         public static let addressDenied = Code(kind: .addressDenied)
-        /// The URL failed a short while ago, and was not tried again.
+        /// The URL failed recently and was not tried again.
         public static let failedBefore = Code(kind: .failedBefore)
 
+        /// The value as text.
         public var description: String { kind.rawValue }
     }
 
-    /// A limit that was passed.
+    /// A limit that was exceeded.
     public struct Limit: Sendable, Hashable {
-        /// Short and stable, the word that `--limits` takes: `side`, `pixels`, `frames` …
+        /// The short, stable name that `--limits` takes: `side`, `pixels`, `frames` …
         public var name: String
+        /// The permitted value.
         public var allowed: UInt64
+        /// The value that exceeded the limit.
         public var requested: UInt64
 
-        /// What the short names stand for.
+        /// The long forms of the short names, for messages.
         static let phrases = [
-            "side": "a side of", "pixels": "a pixel count of", "source-pixels": "a canvas pixel count of", "frames": "a frame count of",
+            "side": "a side of", "pixels": "a pixel count of", "source-pixels": "a canvas pixel count of",
+            "frames": "a frame count of",
             "total": "a pixel count over all frames of", "input": "an input byte count of",
             "output": "an output byte count of", "memory": "a decoded byte count of",
             "metadata": "a metadata byte count of", "all-metadata": "a byte count of all metadata of",
@@ -75,11 +91,12 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
             "scans": "a scan count of", "nesting": "a nesting of",
         ]
 
-        /// What helps where a limit of ``DecodeLimits`` was passed.
+        /// Returns the hint for an exceeded limit of ``DecodeLimits``.
         package static func hint(_ name: String) -> String {
             "raise it with --limits \(name)=N if the source is trusted"
         }
 
+        /// Creates a limit with its permitted and requested values.
         public init(name: String, allowed: UInt64, requested: UInt64) {
             self.name = name
             self.allowed = allowed
@@ -87,27 +104,30 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The kind of error.
     public var code: Code
-    /// What happened, one sentence without a file name.
+    /// The cause, one sentence without a file name.
     public var message: String
-    /// What would help, if anything is known to.
+    /// One thing to try, if a remedy is known.
     public var hint: String?
-    /// The coder that noticed.
+    /// The coder that reported the error.
     public var coder: String?
-    /// The library behind it, for example `libpng`.
+    /// The library behind the coder, for example `libpng`.
     public var domain: String?
-    /// The feature that is missing, with `.unsupportedFeature`.
+    /// The missing feature, with `.unsupportedFeature`.
     public var feature: String?
-    /// Byte position in the source, where known.
+    /// The byte position in the source, where known.
     public var inputOffset: UInt64?
+    /// The exceeded limit, with `.limitExceeded`.
     public var limit: Limit?
-    /// The status of a server's answer, where one had begun.
+    /// The HTTP status, if the server began to answer.
     public var httpStatus: Int?
-    /// Coders that were asked before and passed, each with its reason.
+    /// The coders that declined before, each with its reason.
     public var attempts: [String]
-    /// Whether it came from outside, so that the same once more may well work.
-    package var isPassing = false
+    /// Whether the cause is external, so that a retry may succeed.
+    package var isTransient = false
 
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, hint: String? = nil, coder: String? = nil, domain: String? = nil,
         feature: String? = nil, inputOffset: UInt64? = nil, limit: Limit? = nil, httpStatus: Int? = nil,
@@ -125,7 +145,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         self.attempts = attempts
     }
 
-    /// One line: the message, then who said it and what would help.
+    /// One line: the message, the library, the coder and the hint.
     public var description: String {
         var line = message
         if let domain, domain != coder { line += " (\(domain))" }
@@ -136,28 +156,35 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
 
     // MARK: Shorthands for coders
 
+    /// An error that requests more input.
     public static let needsInput = CoderError(.needsInput, "more input is needed")
+    /// Returns an error for damaged data.
     public static func corrupt(_ message: String, at offset: Int? = nil) -> CoderError {
         CoderError(.corrupt, message, inputOffset: offset.map(UInt64.init))
     }
+    /// Returns an error for data that ends too early.
     public static func truncated(_ message: String = "the data ends too early") -> CoderError {
         CoderError(.truncated, message)
     }
+    /// Returns an error for bytes of another format.
     public static func notMine(_ message: String = "these bytes are another format") -> CoderError {
         CoderError(.notMine, message)
     }
+    /// Returns an error for an unsupported feature.
     public static func unsupported(_ feature: String) -> CoderError {
         CoderError(.unsupportedFeature, "\(feature) is not supported", feature: feature)
     }
+    /// Returns an error for a refused request.
     public static func refused(_ reason: String) -> CoderError { CoderError(.refused, reason) }
+    /// Returns an error for an invalid argument.
     public static func invalidArgument(_ message: String, hint: String? = nil) -> CoderError {
         CoderError(.invalidArgument, message, hint: hint)
     }
-    /// A limit of ``DecodeLimits`` by its short name, or one that a codec has by itself.
+    /// Returns the error for a limit of ``DecodeLimits``, given by its short name, or for a codec's own limit.
     public static func limit(_ name: String, allowed: Int, requested: Int) -> CoderError {
         let what = Limit.phrases[name]
         var message = "\(what ?? name) \(requested) is above the limit of \(allowed)"
-        // Whoever meets frame after frame does not know how many are still to come.
+        // A decoder that counts frame by frame does not know the total number.
         if name == "frames", requested == allowed + 1 {
             message = "there are more than \(allowed) frame\(allowed == 1 ? "" : "s"), which is the limit"
         }

@@ -1,40 +1,45 @@
-/// What a session may cost; 0 means no limit.
+/// The resources that a session may use; 0 means no limit.
 ///
-/// The numbers are fixed, so that a picture that opens on one machine opens on every machine.
+/// The limits are fixed numbers, so an image that opens on one machine opens on every machine.
 public struct DecodeLimits: Sendable, Hashable {
-    /// Pixels, of either side of the canvas.
+    /// The largest width or height of the canvas, in pixels.
     public var maxSide = 65_535
-    /// Width × height of what is decoded: the whole canvas, a part of it, or a smaller size.
+    /// The largest width × height to decode: of the whole canvas, a part of it, or a smaller size.
     public var maxPixels = 250_000_000
-    /// Width × height of the canvas, where a coder decodes only a part of it or a smaller size.
+    /// The largest width × height of the canvas if a coder decodes only a part of it or a smaller size.
     public var maxSourcePixels = 1_000_000_000_000
+    /// The largest number of frames.
     public var maxFrames = 10_000
-    /// Canvas pixels × frames.
+    /// The largest product of canvas pixels and frames.
     public var maxTotalPixels = 4_000_000_000
+    /// The largest number of input bytes.
     public var maxInputBytes = 1 << 30
+    /// The largest number of output bytes of an encoder.
     public var maxOutputBytes = 1 << 32
-    /// Bytes of pixels and of a plugin's own memory at one time.
+    /// The largest number of bytes for pixels and the plugin's own memory at one time.
     public var maxDecodedBytes = 2 << 30
-    /// Each of Exif, XMP, ICC and so on.
+    /// The largest number of bytes in one piece of metadata, such as Exif, XMP or ICC.
     public var maxMetadataBytes = 4 << 20
-    /// All metadata of one image together.
+    /// The largest number of bytes in all metadata of one image.
     public var maxTotalMetadataBytes = 16 << 20
-    /// Decoded bytes per input byte, looked at only above 64 MiB of decoded bytes.
+    /// The largest number of decoded bytes per input byte, checked only above 64 MiB of decoded bytes.
     public var maxRatio = 2_000
-    /// Progressive scans of one picture.
+    /// The largest number of progressive scans of one image.
     public var maxScans = 50
-    /// Boxes in boxes.
+    /// The deepest nesting of boxes.
     public var maxNesting = 20
+    /// The largest number of threads of one session.
     public var maxThreads = 4
-    /// Wall time of one session.
+    /// The longest wall time of one session, in milliseconds.
     public var maxMilliseconds = 120_000
 
+    /// Creates the default limits.
     public init() {}
 
-    /// For a person at a command line.
+    /// The limits for interactive use.
     public static let `default` = DecodeLimits()
 
-    /// For bytes from strangers, as a service sees them.
+    /// The limits for untrusted input, such as uploads to a service.
     public static let strict = {
         var limits = DecodeLimits()
         limits.maxSide = 16_384
@@ -50,7 +55,7 @@ public struct DecodeLimits: Sendable, Hashable {
         return limits
     }()
 
-    /// No limit at all, for files whose origin is known.
+    /// No limits, for files from a trusted origin.
     public static let off = {
         var limits = DecodeLimits()
         limits.maxSide = 0

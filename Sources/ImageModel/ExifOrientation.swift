@@ -1,6 +1,6 @@
 /// Finds and changes the orientation tag in an Exif blob.
 ///
-/// Only IFD0 is read; the offsets of everything else stay as they are.
+/// Only IFD0 is read; all other offsets stay unchanged.
 ///
 ///     II*\0 | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | …
 ///
@@ -8,13 +8,13 @@
 public enum ExifOrientation {
     private static let tag = 0x0112
 
-    /// The stored orientation; nil when there is none or it is none of 1 … 8.
+    /// Returns the stored orientation; nil if the tag is missing or its value is not 1 … 8.
     public static func read(_ exif: [UInt8]) -> Orientation? {
         guard let place = locate(exif) else { return nil }
         return Orientation(rawValue: place.value)
     }
 
-    /// The same blob with the orientation set to `orientation`; unchanged when it has no such tag.
+    /// Returns the blob with the orientation set to `orientation`, or unchanged if it has no such tag.
     public static func replacing(_ exif: [UInt8], with orientation: Orientation) -> [UInt8] {
         guard let place = locate(exif) else { return exif }
         var copy = exif
@@ -23,10 +23,10 @@ public enum ExifOrientation {
         return copy
     }
 
-    /// The same blob with the orientation set to `orientation`; where it has no such tag, with one added.
+    /// Returns the blob with the orientation set to `orientation`; adds the tag if it is missing.
     ///
-    /// A new IFD0 with one more entry goes to the end, and the blob's head leads to it: nothing else is moved, so offsets
-    /// in maker notes stay right. A blob that is no TIFF structure, or whose IFD0 does not end within it, is unchanged.
+    /// A new IFD0 with one more entry is appended, and the header points to it. No other byte moves, so offsets in
+    /// maker notes stay valid. A blob is returned unchanged if it is not a TIFF structure or if its IFD0 is truncated.
     public static func storing(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
         if locate(exif) != nil { return replacing(exif, with: orientation) }
         guard let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first), exif.count < Int32.max,
@@ -50,7 +50,7 @@ public enum ExifOrientation {
         return copy + exif[link..<link + 4]
     }
 
-    /// The smallest Exif blob that says nothing but the orientation.
+    /// Returns the smallest Exif blob with an orientation and no other tag.
     public static func blob(_ orientation: Orientation) -> [UInt8] {
         [
             0x49, 0x49, 0x2A, 0, 8, 0, 0, 0,  // little endian, IFD0 at 8

@@ -1,13 +1,14 @@
-/// The width and height of the image that an Exif blob states.
+/// Changes the image width and height stored in an Exif blob.
 ///
 /// - Source: CIPA DC-008 section 4.6.5, tags 0x8769, 0xA002 and 0xA003.
 package enum ExifPixelSize {
-    /// The same blob with the width and height that it states set to `size`; unchanged where it states none.
+    /// Returns the blob with its stored width and height set to `size`; unchanged if it stores none.
     package static func replacing(_ exif: [UInt8], with size: PixelSize) -> [UInt8] {
         guard let tiff = TIFFStructure(exif), let directory = tiff.number(0x8769, in: tiff.first) else { return exif }
         var copy = exif
         for (tag, side) in [(0xA002, size.width), (0xA003, size.height)] {
-            guard let field = tiff.field(tag, in: directory), field.count == 1, field.type == 3 || field.type == 4 else {
+            guard let field = tiff.field(tag, in: directory), field.count == 1, field.type == 3 || field.type == 4
+            else {
                 continue
             }
             let count = field.type == 3 ? 2 : 4

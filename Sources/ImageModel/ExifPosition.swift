@@ -1,4 +1,4 @@
-/// Where a photo was taken, in an Exif blob: the GPS directory that IFD0 leads to.
+/// Removes the place where a photo was taken from an Exif blob: the GPS directory to which IFD0 points.
 ///
 /// - Source: CIPA DC-008 section 4.6.3, tag 0x8825.
 package enum ExifPosition {
@@ -6,11 +6,11 @@ package enum ExifPosition {
 
     package static func isStored(in exif: [UInt8]) -> Bool { place(in: exif) != nil }
 
-    /// The same blob without the position; unchanged when it has none.
+    /// Returns the blob without the position; unchanged if it has none.
     ///
-    /// The directory and everything that it alone points to are zeroed, and its field in IFD0 becomes an empty one of an
-    /// unused tag. Nothing is moved, so offsets in maker notes stay right. Of a damaged blob with very many such fields
-    /// some stay.
+    /// The directory and all data that only it points to are zeroed, and its field in IFD0 becomes an empty field with
+    /// an unused tag. No byte moves, so offsets in maker notes stay valid. In a damaged blob with very many such
+    /// fields, some fields remain.
     package static func removing(_ exif: [UInt8]) -> [UInt8] {
         var exif = exif
         for _ in 0..<16 where isStored(in: exif) { exif = removingFirst(exif) }
@@ -25,7 +25,8 @@ package enum ExifPosition {
             let count = min(tiff.short(at: directory), (exif.count - directory - 2) / 12)
             for index in 0..<count {
                 let entry = directory + 2 + index * 12
-                let bytes = size(type: tiff.short(at: entry + 2)).multipliedReportingOverflow(by: tiff.long(at: entry + 4))
+                let bytes = size(type: tiff.short(at: entry + 2)).multipliedReportingOverflow(
+                    by: tiff.long(at: entry + 4))
                 let start = tiff.long(at: entry + 8)
                 guard !bytes.overflow, bytes.partialValue > 4, start >= 8, start <= exif.count,
                     bytes.partialValue <= exif.count - start
@@ -34,7 +35,7 @@ package enum ExifPosition {
             }
             erase(directory..<min(exif.count, directory + 2 + count * 12 + 4), in: &copy, sparing: tiff, field)
         }
-        // A field of no value: tag 0xFFFF stands behind all others, but readers need no order to skip it.
+        // A field without a value. Tag 0xFFFF sorts after all others, but readers skip it in any order.
         let entry = field.place - 8
         for offset in 0..<12 { copy[entry + offset] = 0 }
         copy[entry] = 0xFF
@@ -48,7 +49,7 @@ package enum ExifPosition {
         return tiff.field(tag, in: tiff.first)
     }
 
-    /// Zeros bytes, but for IFD0: a hostile file would have it erased.
+    /// Zeros bytes but spares IFD0, which a hostile file could otherwise have erased.
     private static func erase(
         _ range: Range<Int>, in bytes: inout [UInt8], sparing tiff: TIFFStructure, _ field: TIFFStructure.Field
     ) {
@@ -57,7 +58,7 @@ package enum ExifPosition {
         bytes.replaceSubrange(range, with: repeatElement(0, count: range.count))
     }
 
-    /// Bytes of one value.
+    /// Returns the number of bytes in one value.
     private static func size(type: Int) -> Int {
         switch type {
         case 1, 2, 6, 7: 1

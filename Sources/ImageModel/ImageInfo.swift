@@ -1,11 +1,15 @@
-/// The four numbers of ITU-T H.273 that say what colours mean.
+/// The ITU-T H.273 code points that define the meaning of color samples.
 public struct CodePoints: Sendable, Hashable {
+    /// The color primaries.
     public var primaries: UInt8
+    /// The transfer characteristics.
     public var transfer: UInt8
-    /// As stored in the file; decoded pixels are RGB.
+    /// The matrix as stored in the file; decoded pixels are RGB.
     public var matrix: UInt8
+    /// Whether samples use the full range.
     public var isFullRange: Bool
 
+    /// Creates code points.
     public init(primaries: UInt8, transfer: UInt8, matrix: UInt8, isFullRange: Bool) {
         self.primaries = primaries
         self.transfer = transfer
@@ -13,26 +17,30 @@ public struct CodePoints: Sendable, Hashable {
         self.isFullRange = isFullRange
     }
 
+    /// The code points of sRGB.
     public static let sRGB = CodePoints(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
 }
 
-/// What a file says about its colours; saying nothing is not the same as sRGB.
+/// The color description stored in a file; an empty description is not the same as sRGB.
 public struct ColorDescription: Sendable, Hashable {
-    /// Code points, if the file has any.
+    /// The code points, if the file has any.
     public var codePoints: CodePoints?
-    /// Whether a blob of kind `.icc` is there.
+    /// Whether the image has a blob of kind `.icc`.
     public var hasProfile: Bool
-    /// Where both are there, whether the code points win.
+    /// Whether the code points take precedence if a profile is present too.
     public var prefersCodePoints: Bool
-    /// The exponent from light to sample; code points and profile win over it.
+    /// The exponent from light to sample; code points and profile take precedence over it.
     ///
     /// - Units: 1/100,000.
     public var gamma: UInt32?
     /// The primaries that go with ``gamma``.
     public var primaries: PrimaryPoints?
+    /// The display on which the image was mastered.
     public var mastering: MasteringDisplay?
+    /// The light levels of the image.
     public var contentLight: ContentLight?
 
+    /// Creates a value from its properties; unknown properties have defaults.
     public init(
         codePoints: CodePoints? = nil, hasProfile: Bool = false, prefersCodePoints: Bool = false, gamma: UInt32? = nil,
         primaries: PrimaryPoints? = nil, mastering: MasteringDisplay? = nil, contentLight: ContentLight? = nil
@@ -47,17 +55,19 @@ public struct ColorDescription: Sendable, Hashable {
     }
 }
 
-/// How many pixels make a length.
+/// The number of pixels per unit of length.
 public enum PixelDensity: Sendable, Hashable {
     case perMeter(x: UInt32, y: UInt32)
-    /// Only the ratio has meaning.
+    /// Only the ratio is meaningful.
     case aspect(x: UInt32, y: UInt32)
 }
 
-/// A colour in RGBA8 with straight alpha.
+/// A color in RGBA8 with straight alpha.
 public struct RGBAColor: Sendable, Hashable {
+    /// The samples of the color.
     public var red, green, blue, alpha: UInt8
 
+    /// Creates a color, opaque by default.
     public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
         self.red = red
         self.green = green
@@ -65,53 +75,65 @@ public struct RGBAColor: Sendable, Hashable {
         self.alpha = alpha
     }
 
+    /// Opaque white.
     public static let white = RGBAColor(red: 255, green: 255, blue: 255)
+    /// Opaque black.
     public static let black = RGBAColor(red: 0, green: 0, blue: 0)
+    /// Fully transparent black.
     public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
-/// What decoding a part of an image costs.
+/// The cost of decoding a part of an image.
 public enum RegionCost: UInt32, Sendable, Hashable, CaseIterable {
-    /// As much as the whole image.
+    /// As much as decoding the whole image.
     case whole = 0
-    /// Rows above the part are parsed, but not reconstructed; rows below are not read. The cost grows with the lower edge.
+    /// Rows above the part are parsed but not reconstructed; rows below it are not read. The cost grows with the lower
+    /// edge.
     case above = 1
-    /// Only the tiles that the part touches.
+    /// Only the tiles that overlap the part are decoded.
     case tiles = 2
 }
 
-/// The facts of a whole picture, known before any pixel is decoded.
+/// The properties of a whole image, known before any pixel is decoded.
 public struct ImageInfo: Sendable, Hashable {
-    /// The canvas in pixels, before orientation unless `orientationApplied`.
+    /// The size of the canvas in pixels, before orientation unless `orientationApplied`.
     public var size: PixelSize
-    /// Nil when the file does not say.
+    /// The stored orientation; nil if the file does not state it.
     public var orientation: Orientation?
-    /// Whether pixels come out upright and `orientation` is only for show.
+    /// Whether decoded pixels are already upright, so that `orientation` is only informative.
     public var orientationApplied: Bool
-    /// Significant bits of one stored sample.
+    /// The number of significant bits in one stored sample.
     public var bitDepth: Int
-    /// 1 for a still, nil when it is not known yet.
+    /// The number of frames: 1 for a still image, nil while unknown.
     public var frameCount: Int?
+    /// The number of times an animation is played.
     public var loopCount: LoopCount
+    /// Whether the image is an animation.
     public var isAnimated: Bool
+    /// Whether the image has an alpha channel.
     public var hasAlpha: Bool
+    /// Whether the data was compressed lossily.
     public var isLossy: Bool
-    /// The format that needs no conversion.
+    /// The format in which pixels are decoded without conversion.
     public var nativeFormat: PixelFormat
+    /// The color description of the file.
     public var color: ColorDescription
+    /// The pixel density of the file.
     public var density: PixelDensity?
+    /// The background color of the file.
     public var background: RGBAColor?
-    /// Whether the file holds more items than this one: pages, thumbnails, auxiliary images.
+    /// Whether the file holds further items: pages, thumbnails, auxiliary images.
     public var hasItems: Bool
-    /// Whether a still can be decoded in bands of whole rows, in memory that does not grow with its height.
+    /// Whether a still image can be decoded in bands of rows, using memory independent of its height.
     public var decodesRows: Bool
-    /// Whether the image consists of vectors: its size is nominal, and every size can be decoded.
+    /// Whether the image is a vector image: its size is nominal, and it can be decoded at any size.
     public var isScalable: Bool
-    /// The tiles that the file is stored in.
+    /// The size of the tiles in which the file is stored.
     public var tileSize: PixelSize?
-    /// What decoding a part costs, where the coder has the role `.region`.
+    /// The cost of decoding a part, if the coder has the role `.region`.
     public var regionCost: RegionCost
 
+    /// Creates a value from its properties; unknown properties have defaults.
     public init(
         size: PixelSize, nativeFormat: PixelFormat, bitDepth: Int = 8, hasAlpha: Bool? = nil,
         orientation: Orientation? = nil, orientationApplied: Bool = false, frameCount: Int? = 1,

@@ -1,14 +1,14 @@
 /// One of the images that a file holds.
 public struct ImageItem: Sendable, Hashable {
-    /// What an item is to the file.
+    /// The role of an item in the file.
     public enum Role: UInt32, Sendable, Hashable, CaseIterable {
-        /// The image that a decoder opens unless another one is selected.
+        /// The image that a decoder opens by default.
         case primary = 1
-        /// An image of its own: a page, or a further image of a collection.
+        /// An independent image: a page, or a further image of a collection.
         case page = 2
-        /// The same content in another form: another size of an icon, another encoding.
+        /// The same content in another form: another icon size, another encoding.
         case alternative = 3
-        /// A smaller level of a pyramid.
+        /// A smaller level of an image pyramid.
         case level = 4
         /// A small version of another item.
         case thumbnail = 5
@@ -19,18 +19,20 @@ public struct ImageItem: Sendable, Hashable {
         public var name: String { "\(self)" }
     }
 
+    /// The role of the item.
     public var role: Role
-    /// The number of the item that this one belongs to.
+    /// The number of the item to which this item belongs.
     public var owner: Int?
-    /// Items of one group belong together: a burst, a stereo pair.
+    /// The group of items that belong together: a burst, a stereo pair.
     public var group: Int?
-    /// The name in the file.
+    /// The name stored in the file.
     public var name: String?
-    /// The URN that names the kind of an auxiliary image.
+    /// The URN of the kind of an auxiliary image.
     public var kind: String?
-    /// The facts of its image.
+    /// The properties of the item's image.
     public var info: ImageInfo
 
+    /// Creates the description of an item.
     public init(
         _ role: Role, info: ImageInfo, owner: Int? = nil, group: Int? = nil, name: String? = nil, kind: String? = nil
     ) {

@@ -1,10 +1,10 @@
-/// Counts the metadata of one image against the limits for one piece and for all pieces.
+/// Counts the metadata of one image against the limits for one piece and for all pieces together.
 public struct MetadataBudget: Sendable {
-    /// Bytes of the longest key.
+    /// The largest number of bytes in a key.
     public static let maxKeyBytes = 4096
-    /// Bytes of the longest piece where no limit is set: a piece travels between processes as one message.
+    /// The largest piece in bytes when no limit is set: a piece is sent between processes as one message.
     public static let maxPieceBytes = 60 << 20
-    /// Pieces of one image.
+    /// The largest number of pieces in one image.
     public static let maxCount = 256
 
     private let each: Int
@@ -12,16 +12,17 @@ public struct MetadataBudget: Sendable {
     private var used = 0
     private var count = 0
 
+    /// Creates a budget from limits.
     public init(_ limits: DecodeLimits) {
         let limit = limits.maxMetadataBytes
         each = limit > 0 ? min(limit, Self.maxPieceBytes) : Self.maxPieceBytes
         total = limits.maxTotalMetadataBytes > 0 ? limits.maxTotalMetadataBytes : .max
     }
 
-    /// Bytes that the next piece may have.
+    /// The number of bytes that the next piece may have.
     public var room: Int { min(each, total - used) }
 
-    /// Counts a piece, or returns why it has to be left out.
+    /// Counts a piece, or returns the reason for leaving it out.
     ///
     /// - Parameters:
     ///   - name: the kind of the piece, for the message.

@@ -6,6 +6,7 @@ public enum OptionValue: Sendable, Hashable, CustomStringConvertible {
     case string(String)
     case bytes([UInt8])
 
+    /// The value as text.
     public var description: String {
         switch self {
         case .bool(let value): "\(value)"
@@ -21,19 +22,24 @@ public enum OptionValue: Sendable, Hashable, CustomStringConvertible {
 ///
 /// Keys without a dot are shared by all coders (``OptionKey``); a coder's own keys are `<coder>.<name>`.
 public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// The values by key.
     public var values: [String: OptionValue]
 
+    /// Creates options from a dictionary.
     public init(_ values: [String: OptionValue] = [:]) { self.values = values }
 
+    /// Creates options from a dictionary literal.
     public init(dictionaryLiteral elements: (String, OptionValue)...) {
         values = Dictionary(elements) { _, last in last }
     }
 
+    /// The value of a key; nil if it is not set.
     public subscript(key: String) -> OptionValue? {
         get { values[key] }
         set { values[key] = newValue }
     }
 
+    /// Returns the value of a key as a Boolean; nil if it is missing or not convertible.
     public func bool(_ key: String) -> Bool? {
         switch values[key] {
         case .bool(let value): value
@@ -42,6 +48,7 @@ public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Returns the value of a key as an integer; nil if it is missing or not convertible.
     public func integer(_ key: String) -> Int? {
         switch values[key] {
         case .integer(let value): Int(exactly: value)
@@ -51,6 +58,7 @@ public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Returns the value of a key as a real number; nil if it is missing or not convertible.
     public func real(_ key: String) -> Double? {
         switch values[key] {
         case .real(let value): value
@@ -59,19 +67,22 @@ public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Returns the value of a key as a string; nil if it is missing or of another type.
     public func string(_ key: String) -> String? {
         if case .string(let value) = values[key] { value } else { nil }
     }
 }
 
-/// The option keys that mean the same to every coder.
+/// The option keys with the same meaning for every coder.
 public enum OptionKey {
-    /// 0 … 100, real.
+    /// The quality, a real number from 0 to 100.
     public static let quality = "quality"
+    /// Whether to encode losslessly, a Boolean.
     public static let lossless = "lossless"
-    /// 0 (fast) … 9 (small), integer.
+    /// The compression effort, an integer from 0 (fast) to 9 (small).
     public static let effort = "effort"
-    /// Threads a coder may use, integer.
+    /// The number of threads a coder may use, an integer.
     public static let threads = "threads"
+    /// Whether to decode only the first frame, a Boolean.
     public static let firstFrameOnly = "first-frame-only"
 }

@@ -1,7 +1,7 @@
 extension Orientation {
-    /// The one transform that does `self` first and `next` after it.
+    /// Returns the single transform that applies `self` and then `next`.
     public func followed(by next: Orientation) -> Orientation {
-        // Which of the eight it is shows in where three corners of a small image come from.
+        // Three corners of a small image identify the result among the eight orientations.
         let size = PixelSize(2, 3)
         let middle = applied(to: size)
         let end = next.applied(to: middle)

@@ -1,4 +1,4 @@
-/// The transform that shows a picture upright, as Exif numbers it.
+/// The transform that shows an image upright, as Exif numbers it.
 ///
 /// - Source: CIPA DC-008 (Exif), tag 0x0112.
 public enum Orientation: Int, Sendable, Hashable, CaseIterable {
@@ -11,15 +11,15 @@ public enum Orientation: Int, Sendable, Hashable, CaseIterable {
     case rightMirrored = 7
     case left = 8
 
-    /// Whether applying it exchanges width and height.
+    /// Whether applying the transform exchanges width and height.
     public var swapsSides: Bool { rawValue >= 5 }
 
-    /// The size a picture has once this was applied.
+    /// Returns the size of an image after the transform.
     public func applied(to size: PixelSize) -> PixelSize {
         swapsSides ? size.transposed : size
     }
 
-    /// Where the pixel that ends up at (x, y) of the upright picture stands in a stored picture of `size`.
+    /// Returns the position, in a stored image of `size`, of the pixel shown at (x, y) in the upright image.
     public func source(x: Int, y: Int, in size: PixelSize) -> (x: Int, y: Int) {
         let right = size.width - 1
         let bottom = size.height - 1

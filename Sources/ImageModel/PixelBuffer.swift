@@ -1,25 +1,26 @@
+// Sendable because: the memory never moves, and only an owner that has not shared the buffer writes to it.
 /// Owned pixels: `height` rows of `stride` bytes, row 0 at the top.
 ///
-/// This is the one file of the module with unsafe code. A buffer may borrow memory from a pool; it gives it back when
-/// the last reference goes.
+/// This file holds the module's only unsafe code. A buffer may borrow its memory from a pool; it returns the memory
+/// when its last reference is released.
 ///
-/// - Ownership: whoever holds the only reference may write; once a buffer was handed to somebody else it is read-only.
-// Sendable because: the memory never moves, and writing is only done by the one owner that has not shared it yet.
+/// - Ownership: the holder of the only reference may write; once shared, a buffer is read-only.
 @safe public final class PixelBuffer: @unchecked Sendable {
+    /// The size in pixels.
     public let size: PixelSize
-    /// May be changed to a format of the same layout, for example from `.rgba8` to its opaque twin.
+    /// The pixel format. Its owner may change it to one with the same layout, for example `.rgba8` to its opaque twin.
     public private(set) var format: PixelFormat
-    /// Bytes from one row's start to the next.
+    /// The number of bytes from one row's start to the next.
     public let stride: Int
-    /// Bytes that belong to this buffer.
+    /// The number of bytes that belong to this buffer.
     public let byteCount: Int
     private let memory: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
     private let order = AccessOrder()
 
-    /// Takes over memory that somebody else allocated.
+    /// Takes ownership of memory that the caller allocated.
     ///
-    /// - Ownership: `release` is called once, with the pointer and `byteCount`, when the buffer goes.
+    /// - Ownership: the buffer calls `release` once, with the pointer and `byteCount`, when it is deallocated.
     @unsafe
     public init(
         size: PixelSize, format: PixelFormat, stride: Int, memory: UnsafeMutableRawPointer, byteCount: Int,
@@ -37,7 +38,7 @@
 
     /// Allocates zeroed memory with the smallest stride.
     ///
-    /// - Throws: `.invalidArgument` for an empty size or one whose byte count does not fit.
+    /// - Throws: `.invalidArgument` for an empty size or a byte count that does not fit.
     public convenience init(size: PixelSize, format: PixelFormat) throws(CoderError) {
         let (stride, count) = try Self.layout(size: size, format: format)
         let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
@@ -52,37 +53,37 @@
         unsafe release(memory, byteCount)
     }
 
-    /// Whether nobody else refers to the buffer, so that it may be written to although it was shared before.
+    /// Returns whether this is the only reference, so that the caller may write to a buffer that was shared before.
     package static func isOnlyReference(_ buffer: inout PixelBuffer) -> Bool {
         guard isKnownUniquelyReferenced(&buffer) else { return false }
         buffer.order.beginAlone()
         return true
     }
 
-    /// The stride and byte count of a picture without padding.
+    /// Returns the stride and byte count of an image without padding.
     ///
-    /// - Throws: `.invalidArgument` for an empty size or one whose byte count does not fit.
+    /// - Throws: `.invalidArgument` for an empty size or a byte count that does not fit.
     public static func layout(
         size: PixelSize, format: PixelFormat
     ) throws(CoderError) -> (stride: Int, byteCount: Int) {
         guard !size.isEmpty, let stride = format.bytesPerRow(width: size.width) else {
-            throw .invalidArgument("a picture of \(size) pixels cannot exist")
+            throw .invalidArgument("an image of \(size) pixels cannot exist")
         }
         let (count, overflow) = stride.multipliedReportingOverflow(by: size.height)
-        guard !overflow else { throw .invalidArgument("a picture of \(size) pixels does not fit into memory") }
+        guard !overflow else { throw .invalidArgument("an image of \(size) pixels does not fit into memory") }
         return (stride, count)
     }
 
-    /// The bytes of one row without padding.
+    /// The number of bytes in one row without padding.
     public var bytesPerRow: Int { size.width * format.bytesPerPixel }
 
-    /// Says that the same bytes mean another format with as many bytes in a pixel.
+    /// Declares that the same bytes have another format with the same number of bytes per pixel.
     package func relabel(_ format: PixelFormat) {
         precondition(format.bytesPerPixel == self.format.bytesPerPixel)
         self.format = format
     }
 
-    /// Reads row `y`, without padding.
+    /// Calls `body` with the bytes of row `y`, without padding.
     public func withRow<R, E: Error>(_ y: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(y >= 0 && y < size.height)
         defer { order.end() }
@@ -90,7 +91,7 @@
         return try unsafe body(row.bytes)
     }
 
-    /// Writes row `y`, without padding.
+    /// Calls `body` with the writable bytes of row `y`, without padding.
     public func withMutableRow<R, E: Error>(
         _ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R
     ) throws(E) -> R {
@@ -101,7 +102,7 @@
         return try body(&span)
     }
 
-    /// All memory of the buffer, padding included.
+    /// The whole memory of the buffer, including padding.
     @unsafe
     public func withUnsafeMutableBytes<R, E: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
@@ -112,7 +113,7 @@
 }
 
 extension PixelBuffer {
-    /// Reads several rows at once, padding included; the last one may end before its padding.
+    /// Reads several rows at once, including padding; the last row may end before its padding.
     package func withRows<R, E: Error>(_ y: Int, _ count: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(y >= 0 && count > 0 && y <= size.height - count)
         return try unsafe withUnsafeMutableBytes { bytes throws(E) in

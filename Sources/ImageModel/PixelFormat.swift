@@ -1,7 +1,8 @@
-/// How one pixel is stored: channels in memory order, kind and depth of a sample, meaning of alpha.
+/// The storage of one pixel: channels in memory order, kind and depth of a sample, meaning of alpha.
 ///
 /// - Shape: samples are interleaved; samples of more than 8 bits are native endian.
 public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
+    /// The channels in memory order.
     public enum Channels: UInt8, Sendable, Hashable, CaseIterable {
         case gray = 1
         case grayAlpha = 2
@@ -10,7 +11,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         case bgra = 5
         case cmyk = 6
 
-        /// Samples in one pixel.
+        /// The number of samples in one pixel.
         public var count: Int {
             switch self {
             case .gray: 1
@@ -20,32 +21,38 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
             }
         }
 
+        /// Whether there is an alpha channel.
         public var hasAlpha: Bool { self == .grayAlpha || self == .rgba || self == .bgra }
     }
 
+    /// The kind of a sample.
     public enum Numeric: UInt8, Sendable, Hashable {
-        /// 0 … 2ⁿ − 1 stands for 0.0 … 1.0.
+        /// Integers 0 … 2ⁿ − 1 that represent 0.0 … 1.0.
         case unorm = 1
-        /// IEEE 754, half or single.
+        /// IEEE 754 numbers, half or single precision.
         case float = 2
     }
 
+    /// The meaning of the alpha channel.
     public enum Alpha: UInt8, Sendable, Hashable {
-        /// There is no alpha channel.
+        /// The format has no alpha channel.
         case none = 0
         case straight = 1
         case premultiplied = 2
-        /// There is an alpha channel and every sample of it is full.
+        /// The format has an alpha channel in which every sample is fully opaque.
         case opaque = 3
     }
 
+    /// The channels in memory order.
     public var channels: Channels
+    /// The kind of a sample.
     public var numeric: Numeric
-    /// Bits of one sample in memory: 8, 16 or 32.
+    /// The number of bits of one sample in memory: 8, 16 or 32.
     public var bits: Int
+    /// The meaning of the alpha channel.
     public var alpha: Alpha
 
-    /// Describes a format; an alpha mode that does not fit the channels is replaced by the one that does.
+    /// Creates a format; replaces an alpha mode that does not fit the channels by one that does.
     public init(_ channels: Channels, bits: Int = 8, numeric: Numeric = .unorm, alpha: Alpha? = nil) {
         self.channels = channels
         self.numeric = numeric
@@ -57,18 +64,28 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// 8-bit gray.
     public static let gray8 = PixelFormat(.gray)
+    /// 8-bit gray with straight alpha.
     public static let grayAlpha8 = PixelFormat(.grayAlpha)
+    /// 8-bit RGB.
     public static let rgb8 = PixelFormat(.rgb)
+    /// 8-bit RGBA with straight alpha.
     public static let rgba8 = PixelFormat(.rgba)
+    /// 8-bit BGRA with straight alpha.
     public static let bgra8 = PixelFormat(.bgra)
+    /// 8-bit CMYK.
     public static let cmyk8 = PixelFormat(.cmyk)
+    /// 16-bit gray.
     public static let gray16 = PixelFormat(.gray, bits: 16)
+    /// 16-bit gray with straight alpha.
     public static let grayAlpha16 = PixelFormat(.grayAlpha, bits: 16)
+    /// 16-bit RGB.
     public static let rgb16 = PixelFormat(.rgb, bits: 16)
+    /// 16-bit RGBA with straight alpha.
     public static let rgba16 = PixelFormat(.rgba, bits: 16)
 
-    /// Whether the combination can exist: 8 and 16 bit integers, half and single floats.
+    /// Whether the combination is valid: 8 and 16 bit integers, half and single floats.
     public var isValid: Bool {
         switch numeric {
         case .unorm: bits == 8 || bits == 16
@@ -76,18 +93,20 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The number of bytes in one sample.
     public var bytesPerSample: Int { bits / 8 }
+    /// The number of bytes in one pixel.
     public var bytesPerPixel: Int { channels.count * bytesPerSample }
-    /// Whether alpha can be other than full.
+    /// Whether pixels can be transparent.
     public var hasTransparency: Bool { alpha == .straight || alpha == .premultiplied }
 
-    /// The bytes of one row without padding; nil when it does not fit an `Int`.
+    /// Returns the number of bytes in one row without padding; nil if it does not fit in an `Int`.
     public func bytesPerRow(width: Int) -> Int? {
         let (bytes, overflow) = width.multipliedReportingOverflow(by: bytesPerPixel)
         return overflow || width < 0 ? nil : bytes
     }
 
-    /// For example `rgba16`, `rgb-float32` or `rgba8-premultiplied`.
+    /// The name of the format, for example `rgba16`, `rgb-float32` or `rgba8-premultiplied`.
     public var description: String {
         let kind = numeric == .float ? "-float" : ""
         let mode =

@@ -1,21 +1,24 @@
 /// The changes that a rewrite makes.
 public struct RewriteRequest: Sendable, Hashable {
-    /// The kinds of metadata to leave out, wherever they stand.
+    /// The kinds of metadata to leave out, at every position in the file.
     ///
-    /// `.text` covers comments, `.raw` everything that has no kind of its own and that decoding does not need.
+    /// `.text` includes comments. `.raw` includes all data without a kind of its own that decoding does not need.
     public var removed: Set<MetadataBlob.Kind>
-    /// Metadata to write. Each blob takes the place of every blob of its kind (and key, for `.text` and `.raw`) in the
-    /// source, and is added where the source has none.
+    /// The metadata to write.
+    ///
+    /// Each blob replaces every blob of its kind (and key, for `.text` and `.raw`) in the source, or is added if the
+    /// source has none.
     public var replaced: [MetadataBlob]
-    /// The transform to apply to the stored pixels; `.up` for none.
+    /// The transform to apply to the stored pixels; `.up` for no transform.
     public var transform: Orientation
     /// The part of the stored image to keep, in pixels before the transform; nil for the whole image.
     public var crop: PixelRect?
-    /// Whether to refuse a transform or crop that cannot keep exactly the pixels asked for.
+    /// Whether to refuse a transform or crop that cannot keep exactly the requested pixels.
     public var isPerfect: Bool
     /// Whether to compress the same samples into fewer bytes.
     public var optimizes: Bool
 
+    /// Creates a request; by default nothing changes.
     public init(
         removed: Set<MetadataBlob.Kind> = [], replaced: [MetadataBlob] = [], transform: Orientation = .up,
         crop: PixelRect? = nil, isPerfect: Bool = false, optimizes: Bool = false
@@ -29,22 +32,23 @@ public struct RewriteRequest: Sendable, Hashable {
     }
 }
 
-/// What a rewrite kept.
+/// The parts of the source that a rewrite kept.
 public struct RewriteOutcome: Sendable, Hashable {
     /// The part of the stored image that the output holds, in pixels before the transform.
     ///
-    /// It differs from what was asked for where the format cuts at the edges of blocks only.
+    /// It differs from the requested part if the format cuts only at block edges.
     public var kept: PixelRect
     /// Whether items other than the primary one are missing in the output.
     public var droppedItems: Bool
 
+    /// Creates the result of a rewrite.
     public init(kept: PixelRect, droppedItems: Bool = false) {
         self.kept = kept
         self.droppedItems = droppedItems
     }
 }
 
-/// From or into the coder's own format.
+/// The direction of a transcoding: from or into the coder's own format.
 public enum TranscodeDirection: UInt32, Sendable, Hashable, CaseIterable {
     /// The source is a stream of the other format.
     case pack = 1

@@ -1,17 +1,17 @@
-/// Sizes that pictures are reduced to.
+/// Sizes for reduced images.
 extension PixelSize {
-    /// The size of this picture inside a box.
+    /// Returns the size of this image fitted into a box.
     ///
     /// - Parameters:
-    ///   - preservesAspect: without it the result is the box itself.
-    ///   - mayEnlarge: without it no side becomes longer than it is.
-    /// - Returns: with the aspect kept, the limiting side exact and the other one rounded up; an empty picture or box
-    ///   leaves the size as it is.
+    ///   - preservesAspect: if false, the result is the box itself.
+    ///   - mayEnlarge: if false, no side becomes longer.
+    /// - Returns: with the aspect preserved, the limiting side exact and the other side rounded up; the unchanged size
+    ///   if the image or the box is empty.
     public func scaled(to box: PixelSize, preservesAspect: Bool = true, mayEnlarge: Bool = false) -> PixelSize {
         if isEmpty || box.isEmpty { return self }
         var result = box
         if preservesAspect {
-            // The wider of the two is limited by the width.
+            // The wider of the two shapes is limited by the width.
             if isWider(than: box) {
                 result.height = Self.dividedUp(height, by: width, times: box.width)
             } else {
@@ -25,7 +25,7 @@ extension PixelSize {
         return result
     }
 
-    /// Whether the width is longer for its height; exact in integers, with enough room for 2³² a side.
+    /// Returns whether the shape is wider than the other one; exact in integers up to 2³² per side.
     package func isWider(than other: PixelSize) -> Bool {
         let (ours, theirs) = (width.multipliedFullWidth(by: other.height), other.width.multipliedFullWidth(by: height))
         return ours.high != theirs.high ? ours.high > theirs.high : ours.low > theirs.low
@@ -37,9 +37,9 @@ extension PixelSize {
         return max(1, (product + other - 1) / other)
     }
 
-    /// The largest size with this aspect of which `frameCount` pictures fit into so many bytes.
+    /// Returns the largest size with this aspect at which `frameCount` images fit into `limit` bytes.
     ///
-    /// - Returns: at least 1x1; may be larger than the picture itself, so compare.
+    /// - Returns: at least 1x1; may exceed the image's own size, so callers compare.
     public func limited(toBytes limit: Int, bytesPerPixel: Int, frameCount: Int = 1) -> PixelSize {
         if isEmpty || bytesPerPixel <= 0 { return PixelSize(1, 1) }
         let pixels = max(0, limit) / bytesPerPixel / max(1, frameCount)

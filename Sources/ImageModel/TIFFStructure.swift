@@ -1,6 +1,7 @@
-/// The directories of a TIFF structure, as far as they lie within its bytes.
+/// The directories of a TIFF structure that lie within its bytes.
 ///
-///     II*\0 or MM\0* | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | offset of the next IFD | …
+///     II*\0 or MM\0* | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | offset of the next IFD |
+///     …
 ///
 /// - Source: TIFF 6.0 section 2.
 package struct TIFFStructure {
@@ -11,11 +12,11 @@ package struct TIFFStructure {
     package struct Field {
         package let type: Int
         package let count: Int
-        /// Where its value stands, or the offset of it.
+        /// The position of the value, or of its offset.
         package let place: Int
     }
 
-    /// Nil for bytes that do not begin as TIFF does.
+    /// Returns nil if the bytes do not begin with a TIFF header.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= 10 else { return nil }
         switch (bytes[0], bytes[1]) {
@@ -27,14 +28,14 @@ package struct TIFFStructure {
         if short(at: 2) != 42 { return nil }
     }
 
-    /// The number of two bytes; 0 where they are not within the structure.
+    /// Returns the two-byte number at `place`; 0 outside the structure.
     package func short(at place: Int) -> Int {
         guard place >= 0, place <= bytes.count - 2 else { return 0 }
         let (first, second) = (Int(bytes[place]), Int(bytes[place + 1]))
         return isBigEndian ? first << 8 | second : second << 8 | first
     }
 
-    /// The number of four bytes; 0 where they are not within the structure.
+    /// Returns the four-byte number at `place`; 0 outside the structure.
     package func long(at place: Int) -> Int {
         guard place >= 0, place <= bytes.count - 4 else { return 0 }
         return isBigEndian
@@ -44,14 +45,14 @@ package struct TIFFStructure {
     /// The offset of IFD0.
     package var first: Int { long(at: 4) }
 
-    /// Where a directory tells the offset of the next one; nil where it does not end within the bytes.
+    /// Returns the position of the offset of the next directory; nil if the directory does not end within the bytes.
     package func link(of directory: Int) -> Int? {
         guard directory >= 8, directory <= bytes.count - 6 else { return nil }
         let end = directory + 2 + short(at: directory) * 12
         return end <= bytes.count - 4 ? end : nil
     }
 
-    /// The first field of this tag that stands before the bytes end.
+    /// Returns the first field with this tag that lies within the bytes.
     package func field(_ tag: Int, in directory: Int) -> Field? {
         guard directory >= 8, directory <= bytes.count - 2 else { return nil }
         for index in 0..<short(at: directory) {
@@ -64,7 +65,7 @@ package struct TIFFStructure {
         return nil
     }
 
-    /// The value of a field that is one SHORT or LONG.
+    /// Returns the value of a field that holds one SHORT or LONG.
     package func number(_ tag: Int, in directory: Int) -> Int? {
         guard let field = field(tag, in: directory), field.count == 1 else { return nil }
         return field.type == 3 ? short(at: field.place) : field.type == 4 ? long(at: field.place) : nil

@@ -1,16 +1,16 @@
 /// Finds and changes the orientation in an XMP packet.
 ///
-/// The packet is not parsed as XML: the property is looked for under its customary prefix, as an attribute
-/// (`tiff:Orientation="6"`) or as an element (`<tiff:Orientation>6</…`); nothing is rewritten but the digit.
+/// The packet is not parsed as XML. The property is searched under its customary prefix, as an attribute
+/// (`tiff:Orientation="6"`) or an element (`<tiff:Orientation>6</…`), and only the digit is changed.
 ///
 /// - Source: XMP part 2 section 3.4, tiff:Orientation.
 public enum XMPOrientation {
-    /// The stored orientation; nil when there is none or it is none of 1 … 8.
+    /// Returns the stored orientation; nil if it is missing or not 1 … 8.
     public static func read(_ packet: [UInt8]) -> Orientation? {
         locate(packet).flatMap { Orientation(rawValue: Int(packet[$0]) - 0x30) }
     }
 
-    /// The same packet with the orientation set to `orientation`; unchanged when it has none.
+    /// Returns the packet with the orientation set to `orientation`; unchanged if it has none.
     public static func replacing(_ packet: [UInt8], with orientation: Orientation) -> [UInt8] {
         guard let place = locate(packet) else { return packet }
         var copy = packet
@@ -18,7 +18,7 @@ public enum XMPOrientation {
         return copy
     }
 
-    /// Where the one digit of the value stands.
+    /// Returns the position of the value's single digit.
     private static func locate(_ packet: [UInt8]) -> Int? {
         let name = Array("tiff:Orientation".utf8)
         guard packet.count > name.count else { return nil }

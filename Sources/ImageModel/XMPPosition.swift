@@ -1,7 +1,7 @@
 /// Removes the position from an XMP packet.
 ///
-/// The packet is not parsed as XML: properties whose name begins with `GPS` are looked for as attributes
-/// (`exif:GPSLatitude="…"`) and as elements (`<exif:GPSLatitude>…</exif:GPSLatitude>`).
+/// The packet is not parsed as XML. Properties whose name begins with `GPS` are searched as attributes
+/// (`exif:GPSLatitude="…"`) and elements (`<exif:GPSLatitude>…</exif:GPSLatitude>`).
 ///
 /// - Source: XMP part 2 section 3.3 (Exif namespace).
 package enum XMPPosition {
@@ -10,7 +10,7 @@ package enum XMPPosition {
 
     package static func isStored(in packet: [UInt8]) -> Bool { find(mark, in: packet, from: 0) != nil }
 
-    /// Returns the packet without these properties. A property with a structured value stays.
+    /// Returns the packet without these properties; keeps a property with a structured value.
     ///
     /// - Complexity: linear in the length of the packet.
     package static func removing(_ packet: [UInt8]) -> [UInt8] {
@@ -29,7 +29,7 @@ package enum XMPPosition {
         return kept + packet[from...]
     }
 
-    /// The bytes of the property whose prefix ends at `colon`.
+    /// Returns the range of the property whose prefix ends at `colon`.
     private static func property(around colon: Int, in packet: [UInt8]) -> Range<Int>? {
         var start = colon
         while start > 0, isNameByte(packet[start - 1]) { start -= 1 }
@@ -38,7 +38,7 @@ package enum XMPPosition {
         guard start > 0, start < colon else { return nil }
         if packet[start - 1] == UInt8(ascii: "<") { return element(packet[start..<end], at: start - 1, in: packet) }
         guard space.contains(packet[start - 1]) else { return nil }
-        // name = "value", and the space before it
+        // name = "value", including the space before it
         while end < packet.count, space.contains(packet[end]) { end += 1 }
         guard end < packet.count, packet[end] == UInt8(ascii: "=") else { return nil }
         end += 1
@@ -49,7 +49,7 @@ package enum XMPPosition {
         return start - 1..<close + 1
     }
 
-    /// An element whose content is text: nothing is read beyond the next mark, so many elements without an end cost little.
+    /// Returns an element with text content. Reading stops at the next mark, so unclosed elements cost little.
     private static func element(_ name: ArraySlice<UInt8>, at start: Int, in packet: [UInt8]) -> Range<Int>? {
         func mark(from place: Int) -> Int? {
             packet[place...].firstIndex { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }

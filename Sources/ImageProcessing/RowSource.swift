@@ -1,26 +1,30 @@
 public import ImageModel
 
-/// Rows of a picture, from the top: a picture in memory, or one that is being decoded strip by strip.
+/// The rows of an image from the top: an image in memory, or one that a decoder delivers strip by strip.
 ///
 /// - Concurrency: one thread at a time.
 public protocol RowSource: AnyObject {
     var size: PixelSize { get }
     var format: PixelFormat { get }
 
-    /// Lends row `y`, without padding.
+    /// Calls `body` with row `y`, without padding.
     ///
-    /// Rows are asked for from the top; one that was asked for may be asked for again only until the next one.
+    /// Callers request rows from the top, and may repeat a request only until they request the next row.
     func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R
 }
 
-/// A picture in memory as a source of rows.
+/// An image in memory as a source of rows.
 public final class BufferRows: RowSource {
     private let buffer: PixelBuffer
+    /// The size of the image.
     public var size: PixelSize { buffer.size }
+    /// The pixel format of the image.
     public var format: PixelFormat { buffer.format }
 
+    /// Creates a source over an image.
     public init(_ buffer: PixelBuffer) { self.buffer = buffer }
 
+    /// Calls `body` with row `y`, without padding.
     public func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
         try buffer.withRow(y, body)
     }

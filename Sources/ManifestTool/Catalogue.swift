@@ -1,4 +1,4 @@
-/// The Swift file with the texts of several manifests.
+/// Generates a Swift file with the texts of several manifests.
 struct Catalogue {
     let text: String
 

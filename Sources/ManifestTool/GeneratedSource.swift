@@ -1,12 +1,12 @@
-/// The Swift file that a plugin target compiles beside its own: the manifest as an ELF note, and the entry point.
+/// Generates the Swift file of a plugin target with the manifest as an ELF note, and the entry point.
 ///
-/// It imports nothing but the kit, so the target needs no other dependency for it.
+/// The file imports only the kit, so that the target needs no further dependency.
 struct GeneratedSource {
     let text: String
 
     init(_ manifest: Manifest) {
         let words = Self.note(manifest.compact)
-        // The compiler's constant evaluator gives up on one literal of more than about 4,500 elements.
+        // The compiler's constant evaluator fails for literals of more than about 4,500 elements.
         let parts = stride(from: 0, to: words.count, by: 2048).map { words[$0..<min($0 + 2048, words.count)] }
         let types = parts.map { "InlineArray<\($0.count), UInt32>" }.joined(separator: ", ")
         let values = parts.map { "[\n\(Self.lines(Array($0)))]" }.joined(separator: ", ")
@@ -14,7 +14,7 @@ struct GeneratedSource {
             "\"\(entry.coder)\": [\(entry.keys.map { "\"\($0)\"" }.joined(separator: ", "))]"
         }
         text = """
-            // Generated from manifest.json by EmbedManifest; changes are lost with the next build.
+            // Generated from manifest.json by EmbedManifest; the next build overwrites changes.
             import CoderPluginKit
 
             @section(".note.coderhost") @used
@@ -35,7 +35,7 @@ struct GeneratedSource {
             """
     }
 
-    /// The note as little-endian words, every part padded to a multiple of four bytes.
+    /// Returns the note as little-endian words; each part is padded to a multiple of four bytes.
     ///
     ///     10 | bytes of the JSON | 0x43504931 | "CoderHost\0" + 2 | JSON + 0 … 3
     ///

@@ -1,4 +1,4 @@
-/// One JSON value with the place where it stands.
+/// A JSON value with its position in the text.
 struct JSON {
     enum Content {
         case null
@@ -10,16 +10,16 @@ struct JSON {
     }
 
     var content: Content
-    /// Bytes from the start of the text.
+    /// The offset from the start of the text in bytes.
     var offset: Int
 }
 
-/// What is wrong with a manifest, and where.
+/// An error in a manifest, with its position.
 struct ManifestError: Error {
     var message: String
     var offset: Int
 
-    /// Line and column, both from 1; a column is a byte.
+    /// Returns line and column, both from 1; columns count bytes.
     func place(in text: [UInt8]) -> (line: Int, column: Int) {
         let before = text.prefix(offset)
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -27,17 +27,17 @@ struct ManifestError: Error {
     }
 }
 
-/// Reads one JSON text strictly: no comment, no trailing comma, no key twice, nothing behind the value.
+/// Parses JSON strictly: no comments, trailing commas, duplicate keys or text after the value.
 ///
 /// - Source: RFC 8259.
 struct JSONParser {
     private let text: [UInt8]
     private var at = 0
     private var depth = 0
-    /// The same text without the white space between tokens.
+    /// The text without white space between tokens.
     private(set) var compact: [UInt8] = []
 
-    /// A manifest is five deep; the bound keeps a hostile file from using up the stack.
+    /// Manifests have five levels; the limit prevents that a hostile file exhausts the stack.
     private static let maxDepth = 32
 
     init(_ text: [UInt8]) { self.text = text }
@@ -46,7 +46,7 @@ struct JSONParser {
         skipSpace()
         let value = try value()
         skipSpace()
-        if at < text.count { throw error("there is something behind the end of the JSON value") }
+        if at < text.count { throw error("unexpected text after the JSON value") }
         return value
     }
 
@@ -65,13 +65,13 @@ struct JSONParser {
     }
 
     private mutating func expect(_ character: Character) throws(ManifestError) {
-        guard let next, next == character.asciiValue else { throw error("'\(character)' is expected here") }
+        guard let next, next == character.asciiValue else { throw error("expected '\(character)'") }
         take()
     }
 
     private mutating func value() throws(ManifestError) -> JSON {
         let start = at
-        guard let next else { throw error("the text ends where a value is expected") }
+        guard let next else { throw error("expected a value, found the end of the text") }
         let content: JSON.Content
         switch next {
         case UInt8(ascii: "{"): content = .object(try object())
@@ -81,20 +81,20 @@ struct JSONParser {
         case UInt8(ascii: "t"): content = try word("true", .bool(true))
         case UInt8(ascii: "f"): content = try word("false", .bool(false))
         case UInt8(ascii: "n"): content = try word("null", .null)
-        default: throw error("a JSON value is expected here")
+        default: throw error("expected a JSON value")
         }
         return JSON(content: content, offset: start)
     }
 
     private mutating func word(_ word: String, _ content: JSON.Content) throws(ManifestError) -> JSON.Content {
-        guard text[at...].starts(with: word.utf8) else { throw error("a JSON value is expected here") }
+        guard text[at...].starts(with: word.utf8) else { throw error("expected a JSON value") }
         for _ in word.utf8 { take() }
         return content
     }
 
     private mutating func enter() throws(ManifestError) {
         depth += 1
-        if depth > Self.maxDepth { throw error("values are nested more than \(Self.maxDepth) deep") }
+        if depth > Self.maxDepth { throw error("more than \(Self.maxDepth) levels of nesting") }
     }
 
     private mutating func object() throws(ManifestError) -> [(key: String, value: JSON)] {
@@ -107,11 +107,11 @@ struct JSONParser {
                 try expect(",")
                 skipSpace()
             }
-            guard next == UInt8(ascii: "\"") else { throw error("a key in quotation marks is expected here") }
+            guard next == UInt8(ascii: "\"") else { throw error("expected a key in quotation marks") }
             let place = at
             let key = try string()
             if members.contains(where: { $0.key == key }) {
-                throw ManifestError(message: "the key \"\(key)\" stands here a second time", offset: place)
+                throw ManifestError(message: "duplicate key \"\(key)\"", offset: place)
             }
             skipSpace()
             try expect(":")
@@ -143,7 +143,7 @@ struct JSONParser {
     }
 
     private mutating func digits() throws(ManifestError) {
-        guard let first = next, isDigit(first) else { throw error("a digit is expected here") }
+        guard let first = next, isDigit(first) else { throw error("expected a digit") }
         while let byte = next, isDigit(byte) { take() }
     }
 
@@ -174,7 +174,7 @@ struct JSONParser {
         try expect("\"")
         var units: [UInt8] = []
         while let byte = next, byte != UInt8(ascii: "\"") {
-            if byte < 0x20 { throw error("a control character inside a string") }
+            if byte < 0x20 { throw error("control character in a string") }
             if byte == UInt8(ascii: "\\") {
                 units.append(contentsOf: String(try escape()).utf8)
             } else {
@@ -182,7 +182,7 @@ struct JSONParser {
                 take()
             }
         }
-        if next == nil { throw error("the text ends inside a string") }
+        if next == nil { throw error("unterminated string") }
         try expect("\"")
         return String(decoding: units, as: UTF8.self)
     }
@@ -190,7 +190,7 @@ struct JSONParser {
     private mutating func escape() throws(ManifestError) -> Unicode.Scalar {
         let start = at
         take()
-        guard let kind = next else { throw error("the text ends inside a string") }
+        guard let kind = next else { throw error("unterminated string") }
         take()
         switch kind {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(kind)
@@ -208,10 +208,10 @@ struct JSONParser {
                 if low >> 10 == 0x37 { code = 0x10000 + (code & 0x3FF) << 10 + (low & 0x3FF) }
             }
             guard let scalar = Unicode.Scalar(code) else {
-                throw ManifestError(message: "half of a surrogate pair", offset: start)
+                throw ManifestError(message: "unpaired surrogate", offset: start)
             }
             return scalar
-        default: throw ManifestError(message: "an unknown escape inside a string", offset: start)
+        default: throw ManifestError(message: "unknown escape in a string", offset: start)
         }
     }
 
@@ -219,7 +219,7 @@ struct JSONParser {
         var code: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw error("a hexadecimal digit is expected here")
+                throw error("expected a hexadecimal digit")
             }
             code = code << 4 | UInt32(digit)
             take()

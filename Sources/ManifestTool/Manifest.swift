@@ -1,18 +1,18 @@
-/// What the generated file needs of a manifest, once its required keys were found.
+/// A validated manifest, with the values that the generated file needs.
 ///
-/// The host checks everything else when it reads the note; here stands what an author would otherwise only notice by a
-/// plugin that is not listed.
+/// The build checks the errors that would make the host ignore the plugin. The host validates everything else when it
+/// reads the note.
 struct Manifest {
     /// `abi.minor_needed`: the lowest host minor the plugin works with.
     var minorNeeded: Int
-    /// The keys of the options of each coder that has any.
+    /// The option keys of each coder.
     var optionKeys: [(coder: String, keys: [String])] = []
     /// The JSON text without white space.
     var compact: [UInt8]
 
-    /// Bytes (`CPI_MANIFEST_LIMIT`).
+    /// The maximum size in bytes (`CPI_MANIFEST_LIMIT`).
     static let limit = 65_536
-    /// `CPI_ABI_MAJOR`, and the minor `CoderPluginKit` is built for.
+    /// `CPI_ABI_MAJOR`, and the minor version that `CoderPluginKit` implements.
     static let abi = (major: 1, minor: 0)
     /// The names of `CoderRoles`.
     static let roles: Set = [
@@ -24,7 +24,7 @@ struct Manifest {
         guard text.count <= Self.limit else {
             throw ManifestError(message: "the manifest is larger than \(Self.limit) bytes", offset: Self.limit)
         }
-        if let place = Self.invalidUTF8(text) { throw ManifestError(message: "this is not UTF-8", offset: place) }
+        if let place = Self.invalidUTF8(text) { throw ManifestError(message: "not valid UTF-8", offset: place) }
         var parser = JSONParser(text)
         let root = try parser.parse()
 
@@ -44,7 +44,8 @@ struct Manifest {
             for role in try coder.elements("roles") {
                 guard case .string(let name) = role.content, Self.roles.contains(name) else {
                     throw ManifestError(
-                        message: "a role is one of \(Self.roles.sorted().joined(separator: ", "))", offset: role.offset)
+                        message: "invalid role: expected \(Self.roles.sorted().joined(separator: ", "))",
+                        offset: role.offset)
                 }
             }
             for format in try coder.elements("formats") {
@@ -58,7 +59,7 @@ struct Manifest {
         compact = parser.compact
     }
 
-    /// The offset of the first byte that is not part of valid UTF-8.
+    /// Returns the offset of the first byte that is not valid UTF-8.
     private static func invalidUTF8(_ text: [UInt8]) -> Int? {
         var decoder = UTF8()
         var bytes = text.makeIterator()
@@ -74,9 +75,9 @@ struct Manifest {
 }
 
 extension JSON {
-    /// The value of a required key.
+    /// Returns the value of a required key.
     private func member(_ key: String) throws(ManifestError) -> JSON {
-        guard case .object(let members) = content else { throw fault("an object is expected here") }
+        guard case .object(let members) = content else { throw fault("expected an object") }
         guard let member = members.first(where: { $0.key == key }) else {
             throw fault("the key \"\(key)\" is missing in this object")
         }
@@ -99,7 +100,7 @@ extension JSON {
         return elements
     }
 
-    /// The elements of an array that may be missing.
+    /// Returns the elements of an optional array.
     func optional(_ key: String) -> [JSON] {
         guard let value = try? member(key), case .array(let elements) = value.content else { return [] }
         return elements
@@ -109,7 +110,7 @@ extension JSON {
     func string(_ key: String) throws(ManifestError) -> String {
         let value = try member(key)
         guard case .string(let text) = value.content, !text.isEmpty else {
-            throw value.fault("\"\(key)\" must be a string that is not empty")
+            throw value.fault("\"\(key)\" must be a non-empty string")
         }
         return text
     }
@@ -129,7 +130,7 @@ extension JSON {
     /// The resources that `isolation.read` may name.
     private static let readable = ["fonts"]
 
-    /// Checks the demands whose wrong spelling would make the plugin run without what it asks for.
+    /// Checks the isolation requirements. With a misspelled one, the plugin would run without its protection.
     fileprivate func checkIsolation() throws(ManifestError) {
         guard has("isolation") else { return }
         let isolation = try object("isolation")

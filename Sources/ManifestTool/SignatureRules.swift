@@ -1,8 +1,8 @@
 extension JSON {
-    /// The keys that tell the kind of a signature rule, as the host knows them.
+    /// The keys that identify the kind of a signature rule, as in the host.
     private static let ruleKeys = ["find", "xml-root", "tiff-tag", "gzip", "brands", "riff", "chunk", "at"]
 
-    /// Checks that each rule of a signature is one that the host knows, and the values of those that look anywhere.
+    /// Checks that the host knows each rule of a signature, and validates the values of complex rules.
     func checkSignature() throws(ManifestError) {
         let rules = has("all") ? try elements("all") : [self]
         for rule in rules { try rule.checkRule() }
@@ -11,7 +11,8 @@ extension JSON {
     private func checkRule() throws(ManifestError) {
         guard let kind = Self.ruleKeys.first(where: has) else {
             throw ManifestError(
-                message: "a rule has one of the keys \(Self.ruleKeys.joined(separator: ", "))", offset: offset)
+                message: "unknown rule: expected one of the keys \(Self.ruleKeys.joined(separator: ", "))",
+                offset: offset)
         }
         switch kind {
         case "find":
@@ -29,7 +30,7 @@ extension JSON {
         case "gzip":
             let inner = try object("gzip")
             if inner.has("gzip") {
-                throw ManifestError(message: "a gzip rule must not stand in a gzip rule", offset: inner.offset)
+                throw ManifestError(message: "a gzip rule must not contain a gzip rule", offset: inner.offset)
             }
             try inner.checkRule()
         default: break

@@ -1,10 +1,10 @@
 // ManifestTool <manifest.json> <output.swift>                run by the build plugin EmbedManifest
 // ManifestTool --catalogue <output.swift> <manifest.json>…   run by the build plugin EmbedCatalogue
-// ManifestTool --templates <output.swift> <folder> <file>…   the same; files are named from the folder
+// ManifestTool --templates <output.swift> <folder> <file>…   the same; file names are relative to the folder
 
-/// Reads and checks a manifest; ends the build with the place of what is wrong.
+/// Reads and validates a manifest; ends the build with line and column of an error.
 func manifest(_ input: String) -> Manifest {
-    guard let bytes = readFile(input, limit: Manifest.limit) else { fail("\(input): error: the file cannot be read") }
+    guard let bytes = readFile(input, limit: Manifest.limit) else { fail("\(input): error: cannot read the file") }
     do throws(ManifestError) {
         return try Manifest(bytes)
     } catch {
@@ -25,4 +25,4 @@ let text =
     case "--templates": EmbeddedFolder(arguments[3], arguments.dropFirst(4).map { $0 }).text
     default: GeneratedSource(manifest(arguments[1])).text
     }
-if !writeFile(output, text) { fail("\(output): error: the file cannot be written") }
+if !writeFile(output, text) { fail("\(output): error: cannot write the file") }

@@ -1,6 +1,6 @@
 """Prints medians of CPU time and of peak memory: what starting costs, and decoding stills.
 
-Decoding is compared beyond a fixed start-up: what the same command takes for a picture of 31x17 pixels is subtracted
+Decoding is compared beyond a fixed start-up: what the same command takes for an image of 31x17 pixels is subtracted
 on both sides.
 """
 import argparse
@@ -9,7 +9,7 @@ import os
 import timing
 
 parser = argparse.ArgumentParser()
-for name in ("--tool", "--inputs", "--pictures", "--plugins", "--limits"):
+for name in ("--tool", "--inputs", "--images", "--plugins", "--limits"):
     parser.add_argument(name)
 parser.add_argument("--runs", type=int)
 parser.add_argument("--cpu", type=int)
@@ -33,7 +33,7 @@ for file, small, program in (
     ("photo12.jpg", "f.jpg", "dec_jpeg"), ("photo12.png", "f.png", "dec_png"), ("photo12.webp", "f.webp", "dec_webp"),
     ("photo12.heic", "f.heic", "dec_heif"), ("photo4.avif", "f.avif", "dec_heif"),
 ):
-    paths = f"{given.inputs}/{file}", f"{given.pictures}/{small}"
+    paths = f"{given.inputs}/{file}", f"{given.images}/{small}"
     commands = [[given.tool, "convert", path, "-o", "/dev/null", "-f", "pam"] for path in paths]
     if given.limits and os.path.exists(f"{given.limits}/{program}"):
         commands += [[f"{given.limits}/{program}", path] for path in paths]

@@ -1,4 +1,4 @@
-"""Prints what animations and pictures that arrive cost, beside the tools that are installed.
+"""Prints what animations and images that arrive cost, beside the tools that are installed.
 
 A row whose input or tool is missing is left out and named at the end.
 """
@@ -14,7 +14,7 @@ import subprocess
 import timing
 
 parser = argparse.ArgumentParser()
-for name in ("--tool", "--inputs", "--pictures", "--scratch", "--limits"):
+for name in ("--tool", "--inputs", "--images", "--scratch", "--limits"):
     parser.add_argument(name)
 parser.add_argument("--runs", type=int)
 parser.add_argument("--cpu", type=int)
@@ -50,7 +50,7 @@ def repeated(path, times):
 
 print("\n| `frames info --decode IN` | CPU ms | start-up ms | plain C, CPU ms | ratio | Peak MiB | plain C, peak MiB |")
 print("|---|---|---|---|---|---|---|")
-small = f"{given.pictures}/three-frames.gif"
+small = f"{given.images}/three-frames.gif"
 for file, ending, program in (
     ("anim.gif", "gif", "dec_gif"), ("anim_full.gif", "gif", "dec_gif"), ("anim.webp", "webp", "dec_webpanim"),
     ("anim_lossy.webp", "webp", "dec_webpanim"), ("anim.apng.png", "png", "dec_apng"),
@@ -71,7 +71,7 @@ quiet = [ffmpeg, "-hide_banner", "-loglevel", "error", "-y", "-threads", "1"]
 frames = sorted(glob.glob(f"{given.inputs}/frames/*.png"))
 animation = f"{given.inputs}/anim.gif"
 gif, webp = f"{given.scratch}/o.gif", f"{given.scratch}/o.webp"
-pictures = [*quiet, "-framerate", "25", "-pattern_type", "glob", "-i", f"{given.inputs}/frames/*.png"]
+images = [*quiet, "-framerate", "25", "-pattern_type", "glob", "-i", f"{given.inputs}/frames/*.png"]
 palette = "split[a][b];[a]palettegen[p];[b][p]paletteuse"
 
 
@@ -83,14 +83,14 @@ def write(rows, runs):
         print(f"| {name} | {cpu:.0f} | {os.path.getsize(command[-1]) / 1000:.0f} | {memory:.0f} |", flush=True)
 
 
-if there("GIF of pictures", f"{given.inputs}/frames") and frames:
+if there("GIF of images", f"{given.inputs}/frames") and frames:
     write([
         (f"{len(frames)} PNG to GIF", [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "-o", gif]),
         ("the same by ffmpeg palettegen",
-         [*pictures, "-filter_complex", palette + "=dither=none:diff_mode=rectangle", gif]),
+         [*images, "-filter_complex", palette + "=dither=none:diff_mode=rectangle", gif]),
         (f"{len(frames)} PNG to GIF, error diffusion",
          [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "--dither", "diffusion", "-o", gif]),
-        ("the same by ffmpeg palettegen, its own dithering", [*pictures, "-filter_complex", palette, gif]),
+        ("the same by ffmpeg palettegen, its own dithering", [*images, "-filter_complex", palette, gif]),
     ], min(given.runs, 5))
 if there("WebP of a GIF", animation):
     write([
@@ -112,14 +112,14 @@ for file in "anim.gif", "anim.webp":
         ((cpu, memory),) = timing.medians([[given.tool, "frames", "info", "--decode", made]], 3)
         print(f"| {file} × {times} | {told['frame_count']} | {cpu:.0f} | {memory:.1f} |", flush=True)
 
-print("\n| In pieces of 16 KiB | pictures shown | CPU ms | of one decode |\n|---|---|---|---|")
+print("\n| In pieces of 16 KiB | images shown | CPU ms | of one decode |\n|---|---|---|---|")
 for file in "photo12p.jpg", "photo12.jpg", "photo12.png", "photo12.webp":
     path = f"{given.inputs}/{file}"
     if not there(f"{file} in pieces", path):
         continue
     told = [json.loads(subprocess.check_output([given.tool, "progressive", "--json", path])) for _ in range(given.runs)]
     cpu, ratio = (statistics.median(run[key] for run in told) for key in ("cpu_ms", "cost_ratio"))
-    print(f"| {file} | {len(told[0]['pictures'])} | {cpu:.0f} | {ratio:.2f} |", flush=True)
+    print(f"| {file} | {len(told[0]['images'])} | {cpu:.0f} | {ratio:.2f} |", flush=True)
 plain = f"{given.limits}/prog_jpeg"
 path = f"{given.inputs}/photo12p.jpg"
 if given.limits and there("libjpeg in pieces", plain, path):

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Measures coderhost, beside plain C programs that use the same libraries and other tools that are installed.
+# Measures coderhost, beside plain C programs that use the format libraries and other tools that are installed, and
+# draws the chart of README.md.
 #
 #   Tests/Benchmarks/run.sh [WORKDIR]
 #
 # WORKDIR keeps inputs between runs; with ../shared/bench it gets that folder's inputs (PY names a Python with numpy and
-# Pillow for them), otherwise our own, made from Fixtures/pictures/photo.ppm. The plain programs are built from
+# Pillow for them), otherwise our own, made from Fixtures/images/photo.ppm. The plain programs are built from
 # ../shared/bench/limits where that is there; without it their columns stay empty.
 # RUNS=15 BUILD=.build/release CPU=0 SHARED=../shared/bench can be set.
 set -euo pipefail
@@ -25,7 +26,7 @@ mkdir -p "$inputs"
 
 # 12 megapixels that compress as a photo does; the coders themselves make the other formats.
 own_inputs() {
-    "$python" - "$root/Fixtures/pictures/photo.ppm" "$inputs" <<'PY'
+    "$python" - "$root/Fixtures/images/photo.ppm" "$inputs" <<'PY'
 import sys
 data = open(sys.argv[1], "rb").read()
 width, height = 160, 120
@@ -34,20 +35,20 @@ for name, across, down in ("photo12", 25, 25), ("photo4", 14, 14):
     with open(f"{sys.argv[2]}/{name}.ppm", "wb") as out:
         out.write(b"P6\n%d %d\n255\n" % (width * across, height * down))
         out.write(b"".join(row * across for row in rows) * down)
-# A block that wanders over a picture.
+# A block that wanders over an image.
 still = b"".join(row * 3 for row in rows) * 3
 for number in range(100):
-    picture = bytearray(still)
+    image = bytearray(still)
     for y in range(height):
         at = ((y + 2 * number) * 3 * width + 3 * number) * 3
-        picture[at:at + width * 3] = bytes(255 - value for value in rows[y])
+        image[at:at + width * 3] = bytes(255 - value for value in rows[y])
     with open(f"{sys.argv[2]}/f{number:03}.ppm", "wb") as out:
-        out.write(b"P6\n480 360\n255\n" + picture)
+        out.write(b"P6\n480 360\n255\n" + image)
 PY
     mkdir -p "$inputs/frames"
-    local picture
-    for picture in "$inputs"/f???.ppm; do
-        "$tool" convert "$picture" -o "$inputs/frames/$(basename "$picture" .ppm).png" --effort 1
+    local image
+    for image in "$inputs"/f???.ppm; do
+        "$tool" convert "$image" -o "$inputs/frames/$(basename "$image" .ppm).png" --effort 1
     done
     rm "$inputs"/f???.ppm
     "$tool" frames assemble "$inputs"/frames/*.png -o "$inputs/anim.gif" --delay 1/25
@@ -89,9 +90,10 @@ for source in qoi/qoi bad/constructor-aborts; do
         -o "$scratch/plugins/libcoder-${source##*/}.so"
 done
 
-"$python" -B Tests/Benchmarks/measure.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
-    --plugins "$scratch/plugins" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
-"$python" -B Tests/Benchmarks/motion.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
+"$python" -B Tests/Benchmarks/measure.py --tool "$tool" --inputs "$inputs" --images Fixtures/images \
+    --plugins "$scratch/plugins" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}" | tee "$scratch/decoding"
+"$python" -B Tests/Benchmarks/motion.py --tool "$tool" --inputs "$inputs" --images Fixtures/images \
     --scratch "$scratch" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
-"$python" -B Tests/Benchmarks/pictures.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" \
+"$python" -B Tests/Benchmarks/images.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" \
     ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
+"$python" -B Tests/Benchmarks/chart.py "$scratch/decoding" "$root/Sources/CoderHost/CoderHost.docc/Resources/benchmark.svg"

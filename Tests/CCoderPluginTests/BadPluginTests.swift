@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// The plugins under `Tests/ThirdParty/bad`, as far as they can be judged from outside.
+/// The plugins in `Tests/ThirdParty/bad`, checked without running them.
 @Suite(.timeLimit(.minutes(40))) struct `Bad plugins` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var source: String
         var flags: [String] = []
-        /// How many manifests the file holds.
+        /// The number of manifests in the file.
         var manifests = 1
-        /// What the manifest says and a good one would not.
+        /// The text in the manifest that shows the fault.
         var says = ""
         var exports = "cpi_entry_1"
 
@@ -19,10 +19,10 @@ import Testing
         Sample(source: "constructor-aborts"),
         Sample(source: "no-note", manifests: 0),
         Sample(source: "two-notes", manifests: 2),
-        Sample(source: "lying-manifest", says: "\"org.example.promised\""),
-        Sample(source: "lying-manifest", flags: ["-DLIE=2"], says: "[\"decode\", \"encode\"]"),
-        Sample(source: "lying-manifest", flags: ["-DLIE=3"], says: "\"9.9.9\""),
-        Sample(source: "lying-manifest", flags: ["-DLIE=4"], says: "\"org.example.second\""),
+        Sample(source: "manifest-mismatch", says: "\"org.example.promised\""),
+        Sample(source: "manifest-mismatch", flags: ["-DMISMATCH=2"], says: "[\"decode\", \"encode\"]"),
+        Sample(source: "manifest-mismatch", flags: ["-DMISMATCH=3"], says: "\"9.9.9\""),
+        Sample(source: "manifest-mismatch", flags: ["-DMISMATCH=4"], says: "\"org.example.second\""),
         Sample(source: "null-entry"),
         Sample(source: "init-fails"),
         Sample(source: "needs-newer", says: "\"minor_needed\": 99"),
@@ -44,12 +44,12 @@ import Testing
         Sample(source: "answers", flags: ["-DANSWER=CPI_CORRUPT"]),
         Sample(source: "answers", flags: ["-DANSWER=CPI_NOT_MINE"]),
         Sample(source: "answers", flags: ["-DANSWER=CPI_UNSUPPORTED"]),
-        Sample(source: "lies-about-size"),
+        Sample(source: "huge-size"),
         Sample(source: "undefined-values"),
         Sample(source: "endless"), Sample(source: "serial"),
     ]
 
-    @Test(arguments: samples) func `are built and look as they should from outside`(sample: Sample) throws {
+    @Test(arguments: samples) func `are built and have the expected file structure`(sample: Sample) throws {
         let folder = TemporaryDirectory()
 
         let file = try PluginBuilder.build("bad/\(sample.source).c", flags: sample.flags, into: folder.path)
@@ -60,7 +60,7 @@ import Testing
         #expect(try exportedSymbols(file) == [sample.exports])
     }
 
-    @Test func `of every source stand in the list above`() throws {
+    @Test func `are all in the list above`() throws {
         let folder = "\(Repository.root)/Tests/ThirdParty/bad"
 
         let sources = try run(["ls", folder]).stdout.split(separator: "\n").filter { $0.hasSuffix(".c") }
@@ -70,7 +70,7 @@ import Testing
         #expect(Set(sources).subtracting(helpers) == Set(Self.samples.map(\.source)))
     }
 
-    @Test func `end whoever maps a constructor that aborts`() throws {
+    @Test func `with an aborting constructor end the process that maps them`() throws {
         let folder = TemporaryDirectory()
         let host = try PluginBuilder.buildHost(into: folder.path)
         let file = try PluginBuilder.build("bad/constructor-aborts.c", into: folder.path)
@@ -81,7 +81,7 @@ import Testing
         #expect(result.stderr.contains("was mapped"))
     }
 
-    @Test func `can need a library that is not there`() throws {
+    @Test func `can need a missing library`() throws {
         let folder = TemporaryDirectory()
 
         let file = try PluginBuilder.buildMissingLibrary(into: folder.path)
@@ -90,7 +90,7 @@ import Testing
         #expect(try run(["ldd", file]).stdout.contains("libcoderhost-absent.so.3 => not found"))
     }
 
-    @Test func `can be for another machine`() throws {
+    @Test func `can be for another architecture`() throws {
         let folder = TemporaryDirectory()
         let ours = try #require(Elf(try PluginBuilder.build("bad/no-note.c", into: folder.path)))
 
@@ -100,7 +100,7 @@ import Testing
         #expect(elf.manifests.count == 1)
     }
 
-    @Test(arguments: [0, 4, 63, 64, 200, 4000]) func `can be cut off anywhere`(count: Int) throws {
+    @Test(arguments: [0, 4, 63, 64, 200, 4000]) func `can be truncated anywhere`(count: Int) throws {
         let folder = TemporaryDirectory()
 
         let file = try PluginBuilder.buildTruncated(to: count, into: folder.path)
@@ -108,7 +108,7 @@ import Testing
         #expect(readFile(file)?.count == count)
     }
 
-    @Test func `can be no shared object at all`() throws {
+    @Test func `can be a file that is not a shared object`() throws {
         let folder = TemporaryDirectory()
 
         #expect(Elf(try PluginBuilder.writeText(into: folder.path)) == nil)
@@ -120,7 +120,7 @@ import Testing
             ("answers", ["-DANSWER=CPI_CORRUPT"], 103), ("null-entry", [], 102), ("init-fails", [], 111),
             ("needs-newer", [], 99), ("same-pointer", [], 99),
         ] as [(String, [String], Int32)])
-    func `answer what their comment says`(source: String, flags: [String], status: Int32) throws {
+    func `return the status in their comment`(source: String, flags: [String], status: Int32) throws {
         let folder = TemporaryDirectory()
         let host = try PluginBuilder.buildHost(into: folder.path)
         let file = try PluginBuilder.build("bad/\(source).c", flags: flags, into: folder.path)

@@ -1,15 +1,15 @@
 import TestSupport
 
-/// What these tests want to know of an ELF file; written apart from the host's reader, so that the two can disagree.
+/// Reads ELF files for these tests; independent of the host's reader, so that a test can find differences.
 ///
 /// - Source: System V ABI, "Object Files"; 64 bit, little-endian.
 struct Elf {
     struct Note: Hashable {
         var owner: String
         var type: UInt32
-        /// Without the NUL bytes behind it.
+        /// The text without trailing NUL bytes.
         var text: String
-        /// Which PT_NOTE segment it stands in.
+        /// The index of the PT_NOTE segment that contains the note.
         var segment: Int
     }
 
@@ -21,7 +21,7 @@ struct Elf {
 
     private let bytes: [UInt8]
 
-    /// Reads a file; nil when it is no complete ELF file.
+    /// Reads a file; returns nil if it is not a complete ELF file.
     init?(_ path: String) {
         guard let bytes = readFile(path), bytes.count >= 64, bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]) else {
             return nil
@@ -35,7 +35,7 @@ struct Elf {
             let header = table + segment * 56
             var at = number(header + 8, 8)
             let end = at + number(header + 32, 8)
-            // Segments aligned to 8 pad their notes to 8; the manifest's is aligned to 4.
+            // Segments with an alignment of 8 pad their notes to 8; the manifest's segment has an alignment of 4.
             let padding = number(header + 48, 8) == 8 ? 8 : 4
             guard end <= bytes.count else { return nil }
             while at < end {
@@ -60,14 +60,14 @@ struct Elf {
     }
 }
 
-/// The symbols a file exports, without those the linker adds by itself.
+/// Returns the exported symbols of a file, without those that the linker adds.
 func exportedSymbols(_ path: String) throws -> [String] {
     try run(["nm", "-D", "--defined-only", "--format=just-symbols", path]).stdout
         .split(separator: "\n").map(String.init)
         .filter { !["__bss_start", "_edata", "_end", "_init", "_fini"].contains($0) }
 }
 
-/// The libraries a file needs.
+/// Returns the libraries that a file needs.
 func neededLibraries(_ path: String) throws -> [String] {
     try run(["readelf", "-dW", path]).stdout.split(separator: "\n").filter { $0.contains("(NEEDED)") }
         .compactMap { $0.split { "[]".contains($0) }.dropFirst().first.map(String.init) }

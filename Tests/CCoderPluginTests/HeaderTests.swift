@@ -2,14 +2,14 @@ import CCoderPlugin
 import TestSupport
 import Testing
 
-/// The files an author includes, directly or not.
+/// The files that an author includes, directly or indirectly.
 enum Headers {
     static let parts = [
         "cpi/version.h", "cpi/status.h", "cpi/image.h", "cpi/frame.h", "cpi/io.h", "cpi/option.h", "cpi/host.h",
         "cpi/decoder.h", "cpi/encoder.h", "cpi/plugin.h", "cpi/manifest.h", "cpi/extension.h", "cpi/items.h",
         "cpi/rows.h", "cpi/parallel.h", "cpi/rewrite.h",
     ]
-    /// What an author of a plugin in C includes on top.
+    /// The additional header for authors of plugins in C.
     static let helper = "cpi/session.h"
     static let all = ["coder_plugin.h"] + parts + [helper]
 
@@ -18,7 +18,7 @@ enum Headers {
     }
 }
 
-/// A compiler and the dialect it is asked for.
+/// A compiler with a language dialect.
 struct Dialect: Sendable, CustomTestStringConvertible {
     var compiler: String
     var flags: [String]
@@ -33,7 +33,7 @@ struct Dialect: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(compiler) \(flags.dropFirst().joined(separator: " "))" }
 
-    /// gcc without its C++ half is a complete set-up for this project.
+    /// A gcc without C++ support is a valid setup for this project.
     private var isInstalled: Bool {
         (try? run([compiler] + flags + ["-fsyntax-only", "/dev/null"]))?.status == 0
     }
@@ -61,7 +61,7 @@ struct Dialect: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Headers.all)
-    func `includes nothing but stddef, stdint and its own parts, and the helper the C library`(header: String) throws {
+    func `includes only stddef, stdint and its own parts, and the helper the C library`(header: String) throws {
         let library = header == Headers.helper ? ["<stdarg.h>", "<stdio.h>", "<string.h>"] : []
         let allowed = Set(
             ["<stddef.h>", "<stdint.h>"] + library + Headers.parts.map { "\"\($0)\"" }
@@ -73,7 +73,7 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         #expect(Set(included).subtracting(allowed).isEmpty)
     }
 
-    @Test func `brings in all of its parts`() throws {
+    @Test func `includes all of its parts`() throws {
         let text = try Headers.text("coder_plugin.h")
 
         #expect(Headers.parts.filter { !text.contains("#include \"\($0)\"") } == [])
@@ -82,7 +82,9 @@ struct Dialect: Sendable, CustomTestStringConvertible {
 
     @Test func `has fewer than 1300 lines in all, of at most 120 columns`() throws {
         let names = try run(["ls", "\(PluginBuilder.headers)/cpi"]).stdout.split(separator: "\n").map { "cpi/\($0)" }
-        let lines = try Headers.all.flatMap { try Headers.text($0).split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
+        let lines = try Headers.all.flatMap {
+            try Headers.text($0).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        }
 
         #expect(names.sorted() == Headers.all.filter { $0.hasPrefix("cpi/") }.sorted())
         #expect(lines.count < 1300)
@@ -116,7 +118,7 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         "CPI_EXT_ITEMS", "CPI_EXT_THUMBNAIL_ENCODE", "CPI_EXT_ENCODE_ROWS", "CPI_EXT_PARALLEL", "CPI_EXT_REWRITE",
         "CPI_EXT_TRANSCODE",
     ])
-    func `states the tag that belongs to an extension`(name: String) throws {
+    func `states the tag of an extension`(name: String) throws {
         let source = """
             #include <coder_plugin.h>
             int main(void) { return cpi_tag(\(name)) != \(name)_TAG; }

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Layout of the contract` {
-    /// Where C says each field stands, read from the file whose assertions the C compiler checks.
+    /// The offset of each field in C, read from the file with the assertions that the C compiler checks.
     static let frozen: [String: Int] = {
         var figures: [String: Int] = [:]
-        // The size a struct had in an earlier minor is asserted first, so the last line holds.
+        // The size of a struct in an earlier minor is asserted first, so the last line is current.
         for line in LayoutFile.lines where line.hasPrefix("OFFSET(") || line.hasPrefix("SIZE(") {
             let parts = line.split { "(), ;".contains($0) }
             if line.hasPrefix("SIZE(") {
@@ -18,14 +18,14 @@ import Testing
         return figures
     }()
 
-    @Test func `Swift sees every field where C put it`() {
+    @Test func `Swift sees every field at its C offset`() {
         let seen = Dictionary(SwiftView.all.flatMap(\.figures)) { first, _ in first }
 
         #expect(seen == Self.frozen)
     }
 
     @Test func `every struct of the header is frozen`() throws {
-        // Nothing of the helper for plugins in C crosses.
+        // The helper for plugins in C declares no struct of the interface.
         let declared = try Headers.all.filter { $0 != "cpi/session.h" }.flatMap { header in
             try Headers.text(header).split(separator: "\n").compactMap { line -> String? in
                 guard line.hasPrefix("} cpi_"), line.hasSuffix(";") else { return nil }
@@ -46,7 +46,7 @@ import Testing
         #expect(result.status == 0, "\(result.stderr)")
     }
 
-    @Test func `no struct ends in padding, which a field appended later could hide in`() {
+    @Test func `no struct ends in padding that a later field could occupy`() {
         let seen = SwiftView.all.flatMap(\.ends)
 
         #expect(seen.count == 34)

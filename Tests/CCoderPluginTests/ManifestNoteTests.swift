@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Manifest note` {
-    /// JSON of every length modulo 4, as the note pads to 4.
+    /// JSON texts of every length modulo 4, because notes are padded to 4.
     static let texts = ["{ }", "{  }", "{   }", "{    }", "{ \\\"name\\\": \\\"K\\303\\244se\\\" }"]
 
     @Test(arguments: Dialect.all.filter { !$0.flags.contains("-ffreestanding") }, texts)
-    func `is one note with the text that was given`(dialect: Dialect, literal: String) throws {
+    func `is one note with the given text`(dialect: Dialect, literal: String) throws {
         let folder = TemporaryDirectory()
 
         let file = try link(literal, with: dialect, into: folder)
@@ -53,7 +53,7 @@ import Testing
         return file
     }
 
-    /// What a C compiler makes of the literals above.
+    /// Returns the C string of a literal above.
     private func plain(_ literal: String) -> String {
         literal == Self.texts[4] ? "{ \"name\": \"Käse\" }" : literal
     }

@@ -2,7 +2,7 @@ import CCoderPlugin
 import TestSupport
 import Testing
 
-/// What was laid down by each minor, and what the header of today makes of it.
+/// Compares the recorded layouts of each minor with the current headers.
 @Suite(.timeLimit(.minutes(40))) struct `Kept layouts` {
     static let museum = "\(Repository.root)/Tests/Museum"
     static let minors = Array(0...Int(CPI_ABI_MINOR))
@@ -23,23 +23,23 @@ import Testing
 
     private func isOfStruct(_ line: String) -> Bool { line.hasPrefix("cpi_") }
 
-    @Test(arguments: minors) func `hold for a plugin that is built against that minor today`(minor: Int) throws {
+    @Test(arguments: minors) func `hold for a plugin built against that minor today`(minor: Int) throws {
         let today = try layout(PluginBuilder.headers, "-DCPI_TARGET_MINOR=\(minor)")
         let kept = try kept(minor)
         let structs = Set(kept.filter(isOfStruct).map { $0.prefix { $0 != " " && $0 != "." } })
 
-        // An extension may have come since; nothing that was there has moved, grown or changed its value.
+        // Extensions may have been added since; existing entries must not move, grow or change their value.
         #expect(kept.filter { !today.contains($0) } == [])
         let known = today.filter { isOfStruct($0) && structs.contains($0.prefix { $0 != " " && $0 != "." }) }
         #expect(known == kept.filter(isOfStruct))
         #expect(kept.count > 380 && structs.count >= 34)
     }
 
-    @Test(arguments: minors) func `are those of the kept headers`(minor: Int) throws {
+    @Test(arguments: minors) func `match the kept headers`(minor: Int) throws {
         #expect(try layout("\(Self.museum)/1.\(minor)/include") == kept(minor))
     }
 
-    @Test(arguments: minors.dropLast()) func `only grow at the end from one minor to the next`(minor: Int) throws {
+    @Test(arguments: minors.dropLast()) func `only grow at the end from each minor to the next`(minor: Int) throws {
         let (older, newer) = (try kept(minor), try kept(minor + 1))
         // `type.field offset size` and constants stay; `type size` may grow.
         let fixed = older.filter { !isOfStruct($0) || $0.contains(".") }
@@ -52,11 +52,11 @@ import Testing
         }
     }
 
-    @Test func `have the header of today for the minor of today`() throws {
+    @Test func `include the current header for the current minor`() throws {
         let texts = try [PluginBuilder.headers, "\(Self.museum)/1.\(CPI_ABI_MINOR)/include"].map { folder in
             let words = ["cc", "-std=c11", "-E", "-P", "-dD", "-nostdinc", "-I\(folder)", "-x", "c", "-"]
             let standard = "#define NULL 0\n#include <coder_plugin.h>\n"
-            // Its two standard headers are none of its own.
+            // Its two standard headers are not part of it.
             let place = TemporaryDirectory()
             place.write([], to: "stddef.h")
             place.write([], to: "stdint.h")
@@ -65,10 +65,10 @@ import Testing
             return result.stdout
         }
 
-        #expect(texts[0] == texts[1], "run Tests/Museum/keep, unless the minor is released: then it needs a new one")
+        #expect(texts[0] == texts[1], "run Tests/Museum/keep; if the minor is released, create a new one")
     }
 
-    @Test func `are those that the Rust template declares`() throws {
+    @Test func `match the declarations of the Rust template`() throws {
         let path = "\(Repository.root)/Sources/CoderHostCLI/Templates/rust/src/cpi.rs"
         let kept = try kept(0)
         var type = ""

@@ -1,11 +1,11 @@
 import CCoderPlugin
 
-/// The contract's structs as Swift imported them: their sizes, and where their fields stand.
+/// The contract's structs as imported by Swift: their sizes and the offsets of their fields.
 enum SwiftView {
     struct Struct {
         /// `type` → size and `type.field` → offset, in bytes.
         var figures: [String: Int]
-        /// The type, its size, and where its last field ends.
+        /// The type, its size, and the end of its last field.
         var ends: [(type: String, size: Int, lastFieldEnds: Int)]
     }
 

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// The coder of somebody who has only the header, run by a host that has only the header.
+/// A third-party coder that uses only the header, run by a host that uses only the header.
 @Suite(.timeLimit(.minutes(40))) struct `A coder from outside` {
     typealias Edition = PluginBuilder.Edition
 
-    /// 9 x 2 pixels with every operation, taken from the description of the format by hand.
+    /// 9 x 2 pixels with every operation, encoded by hand from the description of the format.
     ///
     /// The hash of a pixel is (3 r + 5 g + 7 b + 11 a) % 64.
-    static let picture: [UInt8] =
+    static let image: [UInt8] =
         header(width: 9, height: 2, channels: 4) + [
             0xC1,  // RUN 2 of the first pixel 0,0,0,255
             0xFE, 10, 20, 30,  // RGB 10,20,30,255, hash (30 + 100 + 210 + 2805) % 64 = 9
@@ -20,7 +20,7 @@ import Testing
             0xFF, 1, 2, 3, 4,  // RGBA 1,2,3,4
             // the second row
             0x75,  // DIFF +1 -1 -1: 2,1,2,4
-            0x40,  // DIFF -2 -2 -2: 0,255,0,4, round the corner
+            0x40,  // DIFF -2 -2 -2: 0,255,0,4, wrapping around
             0xC6,  // RUN 7 of it
             0, 0, 0, 0, 0, 0, 0, 1,
         ]
@@ -36,37 +36,37 @@ import Testing
     }
 
     @Test(arguments: Edition.allCases, Edition.allCases)
-    func `gives the same pixels whichever side is older`(plugin: Edition, host: Edition) throws {
+    func `gives the same pixels if either side is older`(plugin: Edition, host: Edition) throws {
         let folder = TemporaryDirectory()
         let command = [
             try PluginBuilder.buildHost(host, into: folder.path), try PluginBuilder.buildQOI(plugin, into: folder.path),
         ]
 
-        let decoded = try run(command + ["decode", "memory"], input: Self.picture)
+        let decoded = try run(command + ["decode", "memory"], input: Self.image)
         let encoded = try run(command + ["encode", "9", "2", "4"], input: Self.pixels)
 
         #expect(decoded.output == Self.pixels, "\(decoded.stderr)")
-        #expect(encoded.output == Self.picture, "\(encoded.stderr)")
+        #expect(encoded.output == Self.image, "\(encoded.stderr)")
     }
 
     @Test(arguments: [["memory"], ["reader"], ["growing", "1"], ["growing", "5"], ["partial", "1"]])
     func `decodes from every kind of source`(source: [String]) throws {
-        let result = try Tool.shared.decode(Self.picture, source)
+        let result = try Tool.shared.decode(Self.image, source)
 
         #expect(result.output == Self.pixels, "\(result.stderr)")
     }
 
-    @Test func `hands out rows as they arrive`() throws {
-        let result = try Tool.shared.decode(Self.picture, ["partial", "6"])
+    @Test func `delivers rows as they arrive`() throws {
+        let result = try Tool.shared.decode(Self.image, ["partial", "6"])
 
-        // Of 42 bytes in steps of 6 the header takes three; after 18, 24, 30 and 36 there is something new to show.
+        // Of 42 bytes in steps of 6 the header takes three; after 18, 24, 30 and 36 there are new rows.
         #expect(result.output == Self.pixels)
         #expect(result.stderr.contains("parts 4"))
     }
 
-    @Test(arguments: 1..<picture.count, ["memory", "reader"])
-    func `says that a picture is truncated wherever it ends`(count: Int, source: String) throws {
-        let result = try Tool.shared.decode(Array(Self.picture[..<count]), [source])
+    @Test(arguments: 1..<image.count, ["memory", "reader"])
+    func `reports truncation at every length`(count: Int, source: String) throws {
+        let result = try Tool.shared.decode(Array(Self.image[..<count]), [source])
 
         #expect(result.status == 112)
     }
@@ -74,11 +74,11 @@ import Testing
     @Test(
         arguments: [
             ("another magic number", 0, 0x51, 101), ("no columns", 7, 0, 103), ("no rows", 11, 0, 103),
-            ("5 channels", 12, 5, 103), ("colour space 2", 13, 2, 103), ("no end marker", picture.count - 1, 2, 103),
-            ("a run past the end", picture.count - 9, 0xFD, 103), ("more pixels than the limits allow", 4, 1, 104),
+            ("5 channels", 12, 5, 103), ("color space 2", 13, 2, 103), ("no end marker", image.count - 1, 2, 103),
+            ("a run past the end", image.count - 9, 0xFD, 103), ("more pixels than the limits allow", 4, 1, 104),
         ] as [(String, Int, UInt8, Int32)])
     func `refuses`(_ what: String, offset: Int, byte: UInt8, status: Int32) throws {
-        var bytes = Self.picture
+        var bytes = Self.image
         bytes[offset] = byte
 
         #expect(try Tool.shared.decode(bytes, ["memory"]).status == status)
@@ -89,8 +89,8 @@ import Testing
             ("qoi.strict=true", 103), ("qoi.strict=false", 0), ("qoi.colorspace=linear", 103), ("qoi.strict=word", 105),
             ("qoi.colorspace=green", 105), ("qoi.unknown=1", 105),
         ] as [(String, Int32)])
-    func `understands its options and no others`(option: String, status: Int32) throws {
-        var bytes = Self.picture
+    func `accepts its options and rejects others`(option: String, status: Int32) throws {
+        var bytes = Self.image
         bytes[bytes.count - 1] = 2
 
         let result = try Tool.shared.decode(bytes, ["memory", option])
@@ -99,8 +99,8 @@ import Testing
         #expect(status != 0 || result.stderr.contains("log 2: the end marker is missing"))
     }
 
-    @Test(arguments: [("srgb", 0), ("linear", 1), ("picture", 0)] as [(String, UInt8)])
-    func `writes the colour space it is told`(word: String, byte: UInt8) throws {
+    @Test(arguments: [("srgb", 0), ("linear", 1), ("image", 0)] as [(String, UInt8)])
+    func `writes the requested color space`(word: String, byte: UInt8) throws {
         let result = try Tool.shared.encode(
             [1, 2, 3], width: 1, height: 1, channels: 3, "qoi.colorspace=\(word)")
 
@@ -110,7 +110,7 @@ import Testing
                 == Self.header(width: 1, height: 1, channels: 3, linear: byte) + [0xA2, 0x79, 0, 0, 0, 0, 0, 0, 0, 1])
     }
 
-    @Test func `comes back from every operation as it was`() throws {
+    @Test func `restores pixels from every operation`() throws {
         // Steps of every length in every channel, runs over 62, alpha that changes: a linear congruential generator.
         var state: UInt32 = 1
         var pixel: [UInt8] = [0, 0, 0, 255]
@@ -144,7 +144,7 @@ import Testing
         #expect(Elf(file)?.manifests.count == 1)
     }
 
-    @Test func `is built by the command its README shows`() throws {
+    @Test func `is built by the command in its README`() throws {
         let folder = TemporaryDirectory()
         let template = try #require(readFile("\(Repository.root)/Sources/CCoderPlugin/coderhost-plugin.pc.in"))
         let settings = String(decoding: template, as: UTF8.self).replacing("@VERSION@", with: "0.1.0")
@@ -163,7 +163,7 @@ import Testing
     }
 }
 
-/// A host and a plugin that many tests share.
+/// A host and a plugin shared by many tests.
 private struct Tool: Sendable {
     let host: String
     let plugin: String
@@ -178,8 +178,8 @@ private struct Tool: Sendable {
         plugin = try PluginBuilder.buildQOI(into: folder)
     }
 
-    func decode(_ picture: [UInt8], _ words: [String]) throws -> CommandResult {
-        try run([host, plugin, "decode"] + words, input: picture)
+    func decode(_ image: [UInt8], _ words: [String]) throws -> CommandResult {
+        try run([host, plugin, "decode"] + words, input: image)
     }
 
     func encode(

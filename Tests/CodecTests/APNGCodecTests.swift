@@ -6,26 +6,26 @@ import TestSupport
 import Testing
 
 @Suite struct `APNG decoder` {
-    @Test func `gives the frames as they are stored`() throws {
-        let picture = try decodeAPNG(threeGrayFrames.bytes)
-        #expect(picture.info.size == PixelSize(2, 2))
-        #expect(picture.info.frameCount == 3 && picture.info.isAnimated)
-        #expect(picture.info.nativeFormat == .gray8)
-        #expect(picture.samples == threeGraySamples)
-        #expect(picture.frames.map(\.index) == [0, 1, 2])
-        #expect(picture.frames[1].rect == PixelRect(x: 1, y: 1, width: 1, height: 1))
-        #expect(picture.failure == nil)
+    @Test func `delivers the frames as stored`() throws {
+        let animation = try decodeAPNG(threeGrayFrames.bytes)
+        #expect(animation.info.size == PixelSize(2, 2))
+        #expect(animation.info.frameCount == 3 && animation.info.isAnimated)
+        #expect(animation.info.nativeFormat == .gray8)
+        #expect(animation.samples == threeGraySamples)
+        #expect(animation.frames.map(\.index) == [0, 1, 2])
+        #expect(animation.frames[1].rect == PixelRect(x: 1, y: 1, width: 1, height: 1))
+        #expect(animation.failure == nil)
     }
 
-    @Test func `says nothing of a default image that is no frame`() throws {
+    @Test func `does not report a default image that is not a frame`() throws {
         var file = threeGrayFrames
         file.hidden = [0, 90, 91, 0, 92, 93]
         #expect(try decodeAPNG(file.bytes).samples == threeGraySamples)
-        // Whoever knows PNG alone sees the default image.
+        // A decoder without APNG support shows the default image.
         #expect(try decodePNG(file.bytes).samples == [90, 91, 92, 93])
     }
 
-    @Test func `keeps delays, and takes a denominator of 0 for 100`() throws {
+    @Test func `keeps delays, and treats a denominator of 0 as 100`() throws {
         var file = threeGrayFrames
         file.frames[0].delay = (7, 30)
         file.frames[1].delay = (65535, 0)
@@ -35,16 +35,16 @@ import Testing
     }
 
     @Test(arguments: [(0, LoopCount.infinite), (1, .plays(1)), (65536, .plays(65536))])
-    func `says how often it is played`(_ stored: Int, _ plays: LoopCount) throws {
+    func `reports the loop count`(_ stored: Int, _ plays: LoopCount) throws {
         var file = threeGrayFrames
         file.plays = stored
         #expect(try decodeAPNG(file.bytes).info.loopCount == plays)
     }
 
-    @Test func `says what happens to the place of a frame`() throws {
+    @Test func `reports the disposal of a frame`() throws {
         var file = threeGrayFrames
         for index in 0..<3 { file.frames[index].dispose = 2 }
-        // What is below the first frame is nothing, so that bringing it back is clearing.
+        // Below the first frame the canvas is empty, so restoring it is clearing.
         #expect(try decodeAPNG(file.bytes).frames.map(\.disposal) == [.background, .previous, .previous])
         for index in 0..<3 { file.frames[index].dispose = UInt8(index) }
         #expect(try decodeAPNG(file.bytes).frames.map(\.disposal) == [.keep, .background, .previous])
@@ -52,18 +52,18 @@ import Testing
         #expect(try !decodeAPNG(threeGrayFrames.bytes).info.hasAlpha)
     }
 
-    @Test func `says that a frame replaces what is there wherever blending would come to the same`() throws {
+    @Test func `reports blend source if blending has the same result`() throws {
         var file = threeGrayFrames
         for index in 0..<3 { file.frames[index].blend = 1 }
         #expect(try decodeAPNG(file.bytes).frames.map(\.blend) == [.source, .source, .source])
         file.before = [pngChunk("tRNS", [0, 9])]
-        let picture = try decodeAPNG(file.bytes)
-        #expect(picture.frames.map(\.blend) == [.source, .over, .over])
-        #expect(picture.frames.allSatisfy { $0.hasAlpha })
-        #expect(picture.samples == [[1, 255, 2, 255, 3, 255, 4, 255], [9, 0], [5, 255, 6, 255, 7, 255, 8, 255]])
+        let animation = try decodeAPNG(file.bytes)
+        #expect(animation.frames.map(\.blend) == [.source, .over, .over])
+        #expect(animation.frames.allSatisfy { $0.hasAlpha })
+        #expect(animation.samples == [[1, 255, 2, 255, 3, 255, 4, 255], [9, 0], [5, 255, 6, 255, 7, 255, 8, 255]])
     }
 
-    @Test func `decodes straight into a canvas of RGBA, and nothing around the frame`() throws {
+    @Test func `decodes straight into an RGBA canvas, and changes no pixel around the frame`() throws {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16)
         unsafe memory.initializeMemory(as: UInt8.self, repeating: 0xAA, count: 64)
         // Row 1 of a canvas of 3 pixels and some padding, from column 1 on.
@@ -100,7 +100,7 @@ import Testing
         #expect(try decodeAPNG(deep.bytes).samples == [[0x103, 0x405, 0x607, 0x809], [0x203, 0x405, 0x607, 0x809]])
     }
 
-    @Test func `goes back to any frame`() throws {
+    @Test func `decodes any frame again`() throws {
         let decoder = try APNGDecoder(DecoderSession(source: ByteSource(threeGrayFrames.bytes)))
         let info = try decoder.readHeader()
         for index in [2, 0, 1, 1, 0, 2] {
@@ -116,7 +116,7 @@ import Testing
         #expect { try decoder.seek(toFrame: 3) } throws: { ($0 as? CoderError)?.code == .invalidArgument }
     }
 
-    @Test func `shows metadata as PNG does`() throws {
+    @Test func `reports metadata like PNG`() throws {
         var file = threeGrayFrames
         file.before = [pngChunk("tEXt", Array("Title".utf8) + [0, 0x41]), pngChunk("pHYs", be32(1) + be32(2) + [1])]
         let decoder = try APNGDecoder(DecoderSession(source: ByteSource(file.bytes)))
@@ -124,13 +124,13 @@ import Testing
         #expect(try decoder.metadata() == [MetadataBlob(.text, [0x41], key: "Title")])
     }
 
-    @Test func `leaves a picture without animation to others`() {
+    @Test func `refuses an image without animation as not its own`() {
         #expect { try decodeAPNG(onePixelPNG().bytes) } throws: { ($0 as? CoderError)?.code == .notMine }
         #expect { try decodeAPNG([1, 2, 3, 4, 5, 6, 7, 8]) } throws: { ($0 as? CoderError)?.code == .notMine }
     }
 
     @Test(arguments: Fixture.valid("apng"))
-    func `gives the first frame that was put into a fixture`(_ fixture: Fixture) throws {
+    func `decodes the first frame of a fixture`(_ fixture: Fixture) throws {
         let expected = try #require(fixture.expect)
         let decoder = try APNGDecoder(DecoderSession(source: ByteSource(fixture.bytes)))
         let info = try decoder.readHeader()
@@ -146,7 +146,7 @@ import Testing
 }
 
 @Suite struct `APNG from a growing source` {
-    /// Every frame with the number of bytes that were there when it was reported, and when it was decoded.
+    /// Every frame, with the number of bytes available when it was reported, and when it was decoded.
     private func grow(_ bytes: [UInt8], by step: Int) throws -> (reported: [Int], decoded: [Int], samples: [[Int]]) {
         let source = ByteSource(bytes, arrived: 0)
         let decoder = try APNGDecoder(DecoderSession(source: source))
@@ -180,18 +180,18 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 100], [false, true])
-    func `comes to the same frames`(_ step: Int, _ isHidden: Bool) throws {
+    func `delivers the same frames`(_ step: Int, _ isHidden: Bool) throws {
         var file = threeGrayFrames
         if isHidden { file.hidden = [0, 90, 91, 0, 92, 93] }
         #expect(try grow(file.bytes, by: step).samples == threeGraySamples)
     }
 
     @Test(arguments: Fixture.valid("apng"))
-    func `comes to the same frames of a fixture`(_ fixture: Fixture) throws {
+    func `delivers the same frames of a fixture`(_ fixture: Fixture) throws {
         #expect(try grow(fixture.bytes, by: 13).samples == decodeAPNG(fixture.bytes).samples)
     }
 
-    @Test func `reports the first frame early and every other when all of it is there`() throws {
+    @Test func `reports the first frame early, and others when they are complete`() throws {
         var ends: [String: [Int]] = [:]
         var position = 8
         for chunk in threeGrayFrames.chunks {
@@ -199,7 +199,7 @@ import Testing
             ends[chunk.name, default: []].append(position)
         }
         let (reported, decoded, _) = try grow(threeGrayFrames.bytes, by: 1)
-        // Eight bytes of the next chunk tell that the frame is over.
+        // Eight bytes of the next chunk show that the frame is complete.
         #expect(reported[0] == ends["fcTL"]![0] + 8)
         #expect(decoded[0] == ends["IDAT"]![0] + 8)
         #expect(reported[1] == ends["fdAT"]![0] + 8 && decoded[1] == reported[1])

@@ -3,7 +3,7 @@ import CoderPluginKit
 import ImageModel
 import Testing
 
-@Suite struct `APNG that is broken` {
+@Suite struct `Damaged APNG` {
     private static let file = threeGrayFrames
     private static let hidden: HandmadeAPNG = {
         var file = threeGrayFrames
@@ -15,29 +15,29 @@ import Testing
     // MARK: The number of frames
 
     @Test(arguments: [1, 2, 4, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF])
-    func `has the frames that are there, whatever number it gives`(_ claimed: Int) throws {
+    func `delivers the existing frames for any declared number`(_ claimed: Int) throws {
         var file = Self.file
         file.claimed = claimed
-        let picture = try decodeAPNG(file.bytes)
-        #expect(picture.samples == threeGraySamples && picture.failure == nil)
-        #expect(picture.info.frameCount == 3 && picture.info.isAnimated)
+        let animation = try decodeAPNG(file.bytes)
+        #expect(animation.samples == threeGraySamples && animation.failure == nil)
+        #expect(animation.info.frameCount == 3 && animation.info.isAnimated)
     }
 
     @Test func `is no animation with a single frame`() throws {
         var file = Self.file
         file.frames.removeLast(2)
-        let picture = try decodeAPNG(file.bytes)
-        #expect(picture.info.frameCount == 1 && !picture.info.isAnimated)
-        #expect(picture.samples == [[1, 2, 3, 4]])
+        let animation = try decodeAPNG(file.bytes)
+        #expect(animation.info.frameCount == 1 && !animation.info.isAnimated)
+        #expect(animation.samples == [[1, 2, 3, 4]])
     }
 
-    /// What a viewer shows that knows PNG alone.
-    @Test func `is its default image where there is no animation to speak of`() throws {
+    /// The view without APNG support.
+    @Test func `is its default image without a usable animation`() throws {
         let hidden = Self.hidden
         var none = hidden
         none.claimed = 0
         let broken: [(String, [UInt8])] = [
-            ("no frames, it says", none.bytes),
+            ("declares no frames", none.bytes),
             ("no frames", hidden.bytes { $0.removeAll { ["fcTL", "fdAT"].contains($0.name) } }),
             ("acTL damaged", hidden.bytes { $0[1].bytes[9] ^= 1 }),
             ("acTL too short", hidden.bytes { $0[1].bytes = pngChunk("acTL", be32(3)) }),
@@ -48,13 +48,13 @@ import Testing
             ("cut in the default image", Array(hidden.bytes.prefix(8 + 25 + 20 + 8 + 7 + 6 + 2))),
         ]
         for (what, bytes) in broken {
-            let picture = try decodeAPNG(bytes)
-            #expect(picture.samples == [Self.defaultImage], "\(what)")
-            #expect(picture.info.frameCount == 1 && !picture.info.isAnimated && picture.failure == nil, "\(what)")
+            let animation = try decodeAPNG(bytes)
+            #expect(animation.samples == [Self.defaultImage], "\(what)")
+            #expect(animation.info.frameCount == 1 && !animation.info.isAnimated && animation.failure == nil, "\(what)")
         }
     }
 
-    @Test func `is its default image where that is a frame which does not fill the canvas`() throws {
+    @Test func `is its default image if that is a frame smaller than the canvas`() throws {
         var file = Self.file
         file.frames[0].rect = PixelRect(x: 0, y: 0, width: 1, height: 2)
         #expect(try decodeAPNG(file.bytes).samples == [[1, 2, 3, 4]])
@@ -67,15 +67,15 @@ import Testing
         PixelRect(x: 2, y: 0, width: 1, height: 1), PixelRect(x: 0, y: 1, width: 1, height: 2),
         PixelRect(x: 0xFFFF_FFFF, y: 0, width: 1, height: 1), PixelRect(x: 1, y: 1, width: 0xFFFF_FFFF, height: 1),
     ])
-    func `ends in front of a frame that is empty or not within the canvas`(_ rect: PixelRect) throws {
+    func `ends before a frame that is empty or outside the canvas`(_ rect: PixelRect) throws {
         var file = Self.file
         file.frames[1].rect = rect
-        let picture = try decodeAPNG(file.bytes)
-        #expect(picture.samples == [threeGraySamples[0]])
-        #expect(picture.failure == .corrupt)
+        let animation = try decodeAPNG(file.bytes)
+        #expect(animation.samples == [threeGraySamples[0]])
+        #expect(animation.failure == .corrupt)
     }
 
-    @Test func `ends in front of a frame whose chunks are not in order`() throws {
+    @Test func `ends before a frame with chunks out of order`() throws {
         let file = Self.file
         // IHDR, acTL, fcTL, IDAT, fcTL, fdAT, fcTL, fdAT, fdAT, fdAT, IEND
         let broken: [(String, Int, [UInt8])] = [
@@ -90,13 +90,13 @@ import Testing
             ("fdAT too short", 1, file.bytes { $0[5].bytes = pngChunk("fdAT", [0, 0, 0]) }),
             ("fcTL too short", 1, file.bytes { $0[4].bytes = pngChunk("fcTL", be32(1)) }),
             ("fcTL damaged", 1, file.bytes { $0[4].bytes[20] ^= 1 }),
-            ("a disposal that is none", 1, file.bytes { $0[4].bytes = apngControl(1, Self.odd(3, 0)) }),
-            ("a blending that is none", 1, file.bytes { $0[4].bytes = apngControl(1, Self.odd(0, 2)) }),
+            ("an unknown disposal", 1, file.bytes { $0[4].bytes = apngControl(1, Self.odd(3, 0)) }),
+            ("an unknown blending", 1, file.bytes { $0[4].bytes = apngControl(1, Self.odd(0, 2)) }),
         ]
         for (what, count, bytes) in broken {
-            let picture = try decodeAPNG(bytes)
-            #expect(picture.samples == Array(threeGraySamples.prefix(count)), "\(what)")
-            #expect(picture.failure == .corrupt, "\(what)")
+            let animation = try decodeAPNG(bytes)
+            #expect(animation.samples == Array(threeGraySamples.prefix(count)), "\(what)")
+            #expect(animation.failure == .corrupt, "\(what)")
         }
     }
 
@@ -105,17 +105,17 @@ import Testing
             rect: PixelRect(x: 1, y: 1, width: 1, height: 1), dispose: dispose, blend: blend, rows: [0, 9])
     }
 
-    @Test func `steps over chunks that it does not know, between the pieces of a frame too`() throws {
+    @Test func `skips unknown chunks, also between the pieces of a frame`() throws {
         let strange = ("strange", pngChunk("quIp", [1, 2, 3]))
         for place in 2...10 {
-            let picture = try decodeAPNG(Self.file.bytes { $0.insert(strange, at: place) })
-            #expect(picture.samples == threeGraySamples && picture.failure == nil, "in front of chunk \(place)")
+            let animation = try decodeAPNG(Self.file.bytes { $0.insert(strange, at: place) })
+            #expect(animation.samples == threeGraySamples && animation.failure == nil, "in front of chunk \(place)")
         }
     }
 
     // MARK: Data
 
-    @Test func `cannot do without a default image`() {
+    @Test func `needs a default image`() {
         for file in [Self.file, Self.hidden] {
             #expect { try decodeAPNG(file.bytes { $0.removeAll { $0.name == "IDAT" } }) } throws: {
                 ($0 as? CoderError)?.code == .corrupt
@@ -123,11 +123,11 @@ import Testing
         }
     }
 
-    @Test func `keeps the frames in front of one with too little data, and minds too much no more than PNG`() throws {
+    @Test func `keeps the frames before one with too little data, and accepts extra data like PNG`() throws {
         var short = Self.file
         short.frames[1].rows = [0]
-        let picture = try decodeAPNG(short.bytes)
-        #expect(picture.samples == [threeGraySamples[0]] && picture.failure == .truncated)
+        let animation = try decodeAPNG(short.bytes)
+        #expect(animation.samples == [threeGraySamples[0]] && animation.failure == .truncated)
         var long = Self.file
         for index in 0..<3 { long.frames[index].rows += [0, 77, 77, 0] }
         #expect(try decodeAPNG(long.bytes).samples == threeGraySamples)
@@ -136,20 +136,20 @@ import Testing
         #expect(try decodeAPNG(none.bytes).failure == .corrupt)
     }
 
-    @Test func `is corrupt where the data of a frame has another checksum`() throws {
+    @Test func `is corrupt if the data of a frame has a wrong checksum`() throws {
         for (chunk, count) in [(5, 1), (8, 2)] {
-            let picture = try decodeAPNG(Self.file.bytes { $0[chunk].bytes[$0[chunk].bytes.count - 1] ^= 1 })
-            #expect(picture.samples.count == count && picture.failure == .corrupt)
+            let animation = try decodeAPNG(Self.file.bytes { $0[chunk].bytes[$0[chunk].bytes.count - 1] ^= 1 })
+            #expect(animation.samples.count == count && animation.failure == .corrupt)
         }
     }
 
     // MARK: Cut off
 
     @Test(arguments: [false, true])
-    func `gives the whole frames in front of any cut, and then says that it is cut`(_ isHidden: Bool) throws {
+    func `delivers the complete frames before any cut, then reports the cut`(_ isHidden: Bool) throws {
         let file = isHidden ? Self.hidden : Self.file
         let bytes = file.bytes
-        // A frame can be decoded once its rows are there, and is known to be whole when the next chunk begins.
+        // A frame can be decoded once its rows are there, and is known to be complete when the next chunk begins.
         var ends: [Int] = []
         var position = 8
         for (index, chunk) in file.chunks.enumerated() {
@@ -160,22 +160,22 @@ import Testing
             }
         }
         for cut in 8..<bytes.count {
-            let picture: DecodedAPNG
+            let animation: DecodedAPNG
             do throws(CoderError) {
-                picture = try decodeAPNG(Array(bytes.prefix(cut)))
+                animation = try decodeAPNG(Array(bytes.prefix(cut)))
             } catch {
                 #expect(error.code == .truncated, "cut at \(cut)")
                 continue
             }
-            if picture.samples == [Self.defaultImage] { continue }
+            if animation.samples == [Self.defaultImage] { continue }
             let whole = ends.count { $0 + 8 <= cut }
-            #expect(picture.samples.count >= whole, "cut at \(cut)")
-            #expect(picture.samples == Array(threeGraySamples.prefix(picture.samples.count)), "cut at \(cut)")
-            #expect(picture.failure == .truncated || picture.samples.count == 3, "cut at \(cut)")
+            #expect(animation.samples.count >= whole, "cut at \(cut)")
+            #expect(animation.samples == Array(threeGraySamples.prefix(animation.samples.count)), "cut at \(cut)")
+            #expect(animation.failure == .truncated || animation.samples.count == 3, "cut at \(cut)")
         }
     }
 
-    @Test func `stops at the limit of frames`() {
+    @Test func `stops at the frame limit`() {
         var limits = DecodeLimits.default
         limits.maxFrames = 2
         #expect { try decodeAPNG(Self.file.bytes, limits: limits) } throws: {
@@ -183,8 +183,8 @@ import Testing
         }
     }
 
-    /// Nothing is known of what comes out, but that it comes to an end.
-    @Test func `survives any byte`() {
+    /// The result is arbitrary, but decoding must end.
+    @Test func `ends for any changed byte`() {
         let bytes = Self.hidden.bytes
         for at in 8..<bytes.count {
             for change in [0x01, 0x20, 0x80, 0xFF] as [UInt8] {

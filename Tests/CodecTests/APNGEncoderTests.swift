@@ -10,7 +10,7 @@ import Testing
 
     // MARK: Pixels
 
-    @Test(arguments: formats, 0...9) func `gives back every sample`(_ format: PixelFormat, _ effort: Int) throws {
+    @Test(arguments: formats, 0...9) func `keeps every sample`(_ format: PixelFormat, _ effort: Int) throws {
         let size = PixelSize(39, 71)
         let canvases = try (0..<4).map { frame in
             try canvas(size, format) { x, y in
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: 0...9, ["auto", "never"])
-    func `lets sprites move over a transparent ground`(_ effort: Int, _ palette: String) throws {
+    func `draws sprites that move over a transparent background`(_ effort: Int, _ palette: String) throws {
         let size = PixelSize(50, 40)
         let canvases = try (0..<9).map { frame in
             try canvas(size, .rgba8) { x, y in
@@ -43,11 +43,11 @@ import Testing
         #expect(played.header[9] == (palette == "auto" ? 3 : 6))
         #expect(played.frames.count == 9)
         for (frame, source) in zip(played.frames, canvases) { #expect(frame.samples == expanded(source)) }
-        // Pillow forgets what to bring back when a frame is drawn over.
+        // Pillow does not restore correctly after a frame that is blended over.
         #expect(!played.frames.contains { $0.disposal == 2 && $0.blend == 1 })
     }
 
-    @Test func `writes only the rectangle that changed`() throws {
+    @Test func `writes only the changed rectangle`() throws {
         let size = PixelSize(60, 50)
         let first = try noise(size)
         let second = try canvas(size, .rgb8) { x, y in
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test func `brings back what a frame covered`() throws {
+    @Test func `restores the pixels that a frame covered`() throws {
         let size = PixelSize(60, 50)
         let ground = try noise(size)
         let covered = try canvas(size, .rgb8) { x, y in
@@ -77,7 +77,7 @@ import Testing
         for (frame, source) in zip(played.frames, canvases) { #expect(frame.samples == expanded(source)) }
     }
 
-    @Test func `lets through what did not change between far changes`() throws {
+    @Test func `leaves unchanged pixels between distant changes transparent`() throws {
         let size = PixelSize(64, 64)
         let canvases = try [nil, 0, 1].map { (frame: Int?) in
             try canvas(size, .rgb8) { x, y in
@@ -96,8 +96,8 @@ import Testing
     // MARK: Palettes
 
     @Test(arguments: [2, 16, 17, 250, 255, 256], ["auto", "always"])
-    func `writes a palette where all frames have one`(_ colors: Int, _ mode: String) throws {
-        // Each frame brings new colours; only the last one completes them.
+    func `writes a palette if all frames fit one`(_ colors: Int, _ mode: String) throws {
+        // Each frame brings new colors; only the last one completes them.
         let canvases = try (0..<4).map { frame in
             try canvas(PixelSize(32, 8), .rgb8) { x, y in
                 let number = min(colors - 1, (y * 32 + x + frame) % (colors * (frame + 1) / 4 + 1))
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [PixelFormat.rgb8, .rgba8], [0, 3, 6, 9])
-    func `becomes true colour when a frame brings the 257th`(_ format: PixelFormat, _ effort: Int) throws {
+    func `changes to true color when a frame adds the 257th color`(_ format: PixelFormat, _ effort: Int) throws {
         let canvases = try (0..<6).map { frame in
             try canvas(PixelSize(40, 30), format) { x, y in
                 let isNew = y == frame * 3
@@ -123,7 +123,7 @@ import Testing
             }
         }
         let played = try PlayedAPNG(encodeAPNG(canvases, ["effort": .integer(Int64(effort))]))
-        // Six frames of 40 colours are 240, with the ground 241: one more row makes the difference.
+        // Six frames of 40 colors are 240, with the ground 241: one more row makes the difference.
         #expect(played.header[9] == 3)
         let more =
             try canvases + [
@@ -141,35 +141,35 @@ import Testing
         }
     }
 
-    @Test func `writes no palette when told not to`() throws {
+    @Test func `writes no palette if disabled`() throws {
         let canvases = try (0..<2).map { frame in try canvas(PixelSize(9, 9), .rgb8) { _, _ in [UInt8(frame), 2, 3] } }
         #expect(try PlayedAPNG(encodeAPNG(canvases, ["apng.palette": .string("never")])).header[9] == 2)
         #expect(throws: CoderError.self) { try encodeAPNG(canvases, ["apng.palette": .string("maybe")]) }
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 16, 17]) func `writes small indices in a still`(_ colors: Int) throws {
-        let picture = try canvas(PixelSize(19, 3), .rgb8) { x, y in [UInt8((x + y * 19) % colors), 0, 50] }
+        let image = try canvas(PixelSize(19, 3), .rgb8) { x, y in [UInt8((x + y * 19) % colors), 0, 50] }
         for count in [nil, 1] {
-            let bytes = try encodeAPNG([picture]) { $0.frameCount = count }
-            // A still of unknown length has kept an entry for holes.
+            let bytes = try encodeAPNG([image]) { $0.frameCount = count }
+            // A still of unknown length keeps an entry for holes.
             let entries = count == nil ? colors + 1 : colors
             #expect(Int(pngChunks(bytes)[0].data[8]) == (entries <= 2 ? 1 : entries <= 4 ? 2 : entries <= 16 ? 4 : 8))
-            #expect(try PlayedAPNG(bytes).frames[0].samples == expanded(picture))
+            #expect(try PlayedAPNG(bytes).frames[0].samples == expanded(image))
         }
     }
 
     // MARK: Time
 
-    @Test func `is a plain PNG when there is one frame`() throws {
-        let picture = try noise(PixelSize(20, 20))
+    @Test func `writes a plain PNG for a single frame`() throws {
+        let image = try noise(PixelSize(20, 20))
         for count in [nil, 1] {
-            let chunks = pngChunks(try encodeAPNG([picture]) { $0.frameCount = count })
+            let chunks = pngChunks(try encodeAPNG([image]) { $0.frameCount = count })
             #expect(chunks.map(\.name) == ["IHDR", "IDAT", "IEND"])
         }
-        #expect(pngChunks(try encodeAPNG([picture, picture])).map(\.name) == ["IHDR", "IDAT", "IEND"])
+        #expect(pngChunks(try encodeAPNG([image, image])).map(\.name) == ["IHDR", "IDAT", "IEND"])
     }
 
-    @Test func `shows equal frames as one for as long`() throws {
+    @Test func `merges equal frames into one longer frame`() throws {
         let (a, b) = (try noise(PixelSize(8, 8)), try canvas(PixelSize(8, 8), .rgb8) { _, _ in [1, 1, 1] })
         let played = try PlayedAPNG(
             encodeAPNG(
@@ -183,7 +183,7 @@ import Testing
         #expect(played.control == [3, 0])
     }
 
-    @Test func `writes one pixel where equal frames cannot be added`() throws {
+    @Test func `writes one pixel if equal frames cannot be merged`() throws {
         let a = try noise(PixelSize(8, 8))
         let played = try PlayedAPNG(
             encodeAPNG([a, a, a], durations: [FrameDuration(65535, over: 7), FrameDuration(1, over: 65521)]))
@@ -193,7 +193,7 @@ import Testing
         #expect(played.frames[1].samples == expanded(a))
     }
 
-    @Test func `keeps durations as they are where they fit`() throws {
+    @Test func `keeps durations that fit`() throws {
         let frames = try (0..<5).map { frame in try canvas(PixelSize(2, 1), .gray8) { x, _ in [UInt8(frame + x)] } }
         let played = try PlayedAPNG(
             encodeAPNG(
@@ -206,7 +206,7 @@ import Testing
         #expect(played.frames.map(\.delay) == [[10, 100], [1001, 30000], [2, 5], [65535, 65535], [0, 100]])
     }
 
-    @Test func `does not drift when durations have to be rounded`() throws {
+    @Test func `rounds durations without drift`() throws {
         // 1000001/3000017 of a second has no smaller terms.
         let exact = FrameDuration(1_000_001, over: 3_000_017)
         let frames = try (0..<300).map { frame in
@@ -221,12 +221,12 @@ import Testing
     @Test(arguments: [
         (LoopCount.unknown, 1), (.plays(1), 1), (.plays(7), 7), (.infinite, 0), (.plays(.max), Int(Int32.max)),
     ])
-    func `says how often it is played`(_ loops: LoopCount, _ plays: Int) throws {
+    func `stores the loop count`(_ loops: LoopCount, _ plays: Int) throws {
         let frames = try (0..<2).map { frame in try canvas(PixelSize(1, 1), .gray8) { _, _ in [UInt8(frame)] } }
         #expect(try PlayedAPNG(encodeAPNG(frames) { $0.loopCount = loops }).control == [2, plays])
     }
 
-    // MARK: Beside the pixels
+    // MARK: Metadata and misuse
 
     @Test func `carries metadata in front of the pixels`() throws {
         let frames = try (0..<2).map { frame in
@@ -245,13 +245,13 @@ import Testing
         for name in ["iCCP", "eXIf", "iTXt", "tEXt", "pHYs", "acTL", "fcTL"] {
             #expect(names.firstIndex(of: name).map { $0 < data } == true, "\(name)")
         }
-        let picture = try decodePNG(bytes)
-        #expect(picture.blob(.exif) == exif && picture.blob(.icc) == iccProfile())
-        #expect(picture.blob(.xmp) == Array("<x/>".utf8) && picture.blob(.text, "Comment") == Array("hello".utf8))
-        #expect(picture.info.density == .perMeter(x: 2835, y: 2835))
+        let image = try decodePNG(bytes)
+        #expect(image.blob(.exif) == exif && image.blob(.icc) == iccProfile())
+        #expect(image.blob(.xmp) == Array("<x/>".utf8) && image.blob(.text, "Comment") == Array("hello".utf8))
+        #expect(image.info.density == .perMeter(x: 2835, y: 2835))
     }
 
-    @Test func `refuses what does not fit together`() throws {
+    @Test func `refuses contradicting arguments`() throws {
         let encoder = try APNGEncoder(EncoderSession())
         let sink = ByteSink()
         #expect(throws: CoderError.self) { try encoder.begin(ImageInfo(size: .zero, nativeFormat: .rgb8), to: sink) }
@@ -270,14 +270,14 @@ import Testing
         #expect(throws: CoderError.self) { try APNGEncoder(EncoderSession(options: ["effort": .integer(10)])) }
     }
 
-    @Test func `refuses a transparent pixel in a picture without`() throws {
-        let picture = try canvas(PixelSize(30, 30), .rgba8) { x, y in noiseColor(x, y) + [x == 9 ? 254 : 255] }
+    @Test func `refuses a transparent pixel in an opaque image`() throws {
+        let image = try canvas(PixelSize(30, 30), .rgba8) { x, y in noiseColor(x, y) + [x == 9 ? 254 : 255] }
         #expect(throws: CoderError.self) {
-            try encodeAPNG([picture], ["apng.palette": .string("never")]) { $0.hasAlpha = false }
+            try encodeAPNG([image], ["apng.palette": .string("never")]) { $0.hasAlpha = false }
         }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     private func noise(_ size: PixelSize) throws -> PixelBuffer { try canvas(size, .rgb8, noiseColor) }
 
@@ -288,6 +288,6 @@ import Testing
 }
 
 extension [Int] {
-    /// The fraction with another denominator.
+    /// The same fraction with another denominator.
     fileprivate func reduced(to denominator: Int) -> [Int] { [self[0] * denominator / self[1], denominator] }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Writes animated PNG chunk by chunk, with stored deflate blocks, so that every byte of a test's input is known.
 struct HandmadeAPNG {
-    /// What fcTL says (PNG 3rd edition, 11.3.6.2), and the rows with their filter bytes.
+    /// The fields of fcTL (PNG 3rd edition, 11.3.6.2), and the rows with their filter bytes.
     struct Frame {
         var rect = PixelRect(x: 0, y: 0, width: 2, height: 2)
         var delay: (UInt16, UInt16) = (1, 10)
@@ -22,14 +22,14 @@ struct HandmadeAPNG {
     var depth: UInt8 = 8
     var size = PixelSize(2, 2)
     var before: [[UInt8]] = []
-    /// Rows of a default image that is no frame; nil where the first frame is the default image.
+    /// Rows of a default image that is not a frame; nil if the first frame is the default image.
     var hidden: [UInt8]?
     var frames: [Frame]
-    /// The number of frames in acTL; nil for the right one.
+    /// The number of frames in acTL; nil for the correct number.
     var claimed: Int?
     var plays = 0
 
-    /// The chunks in order, with the names that a test finds them by.
+    /// The chunks in order, with the names by which a test finds them.
     var chunks: [(name: String, bytes: [UInt8])] {
         let header = be32(size.width) + be32(size.height) + [depth, type, 0, 0, 0]
         var chunks: [(String, [UInt8])] = [
@@ -59,7 +59,7 @@ struct HandmadeAPNG {
 
     var bytes: [UInt8] { HandmadePNG.signature + chunks.flatMap(\.bytes) }
 
-    /// The file with other chunks.
+    /// Returns the file with changed chunks.
     func bytes(_ change: (inout [(name: String, bytes: [UInt8])]) -> Void) -> [UInt8] {
         var chunks = chunks
         change(&chunks)
@@ -89,13 +89,13 @@ let threeGraySamples: [[Int]] = [[1, 2, 3, 4], [9], [5, 6, 7, 8]]
 struct DecodedAPNG {
     var info: ImageInfo
     var frames: [FrameInfo] = []
-    /// Of each frame, in the native format.
+    /// The samples of each frame, in the native format.
     var samples: [[Int]] = []
-    /// What was thrown behind the last frame.
+    /// The error behind the last frame.
     var failure: CoderError.Code?
 }
 
-/// Decodes every frame into a surface of its own.
+/// Decodes every frame into its own surface.
 func decodeAPNG(_ bytes: [UInt8], limits: DecodeLimits = .default) throws(CoderError) -> DecodedAPNG {
     let decoder = try APNGDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
     var result = DecodedAPNG(info: try decoder.readHeader())

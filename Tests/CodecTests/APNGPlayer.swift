@@ -4,8 +4,8 @@ import ImageModel
 import PNGCodec
 import Testing
 
-/// An APNG as a viewer shows it: frames unpacked by libpng, one still each, and put together pixel by pixel as PNG 3rd
-/// edition, 11.3.6.2 says.
+/// An APNG as a viewer shows it: libpng decodes each frame as a still, and the player composites them pixel by pixel
+/// after PNG 3rd edition, 11.3.6.2.
 struct PlayedAPNG {
     struct Frame {
         var rect: PixelRect
@@ -96,7 +96,7 @@ private func draw(
             let to = ((frame.rect.y + y) * size.width + frame.rect.x + x) * 4
             let alpha = samples[from + 3]
             if frame.blend == 1, alpha == 0 { continue }
-            if frame.blend == 1 { #expect(alpha == full, "what is drawn over should need no arithmetic") }
+            if frame.blend == 1 { #expect(alpha == full, "blending over must need no arithmetic") }
             for channel in 0..<4 { canvas[to + channel] = samples[from + channel] }
         }
     }
@@ -110,7 +110,7 @@ private func clear(_ rect: PixelRect, _ size: PixelSize, _ canvas: inout [Int]) 
 
 // MARK: Encoding
 
-/// Encodes canvases that last as long as `durations` says; the last one counts for the rest.
+/// Encodes canvases with the given durations; the last duration applies to the remaining canvases.
 func encodeAPNG(
     _ canvases: [PixelBuffer], _ options: CoderOptions = [:], durations: [FrameDuration] = [.milliseconds(40)],
     blobs: [MetadataBlob] = [], describe: (inout ImageInfo) -> Void = { _ in }
@@ -123,7 +123,7 @@ func encodeAPNG(
     #expect(try encoder.acceptedFormats(for: info).first == first.format)
     let sink = ByteSink()
     try encoder.begin(info, to: sink)
-    for blob in blobs { #expect(try encoder.add(blob), "\(blob.kind) is carried") }
+    for blob in blobs { #expect(try encoder.add(blob), "\(blob.kind) is accepted") }
     for (index, canvas) in canvases.enumerated() {
         let duration = durations[min(index, durations.count - 1)]
         try encoder.add(
@@ -133,7 +133,7 @@ func encodeAPNG(
     return sink.written
 }
 
-/// A canvas whose pixels are the bytes that `color` answers.
+/// A canvas whose pixels are the bytes that `color` returns.
 func canvas(_ size: PixelSize, _ format: PixelFormat, _ color: (Int, Int) -> [UInt8]) throws -> PixelBuffer {
     let buffer = try PixelBuffer(size: size, format: format)
     for y in 0..<size.height {

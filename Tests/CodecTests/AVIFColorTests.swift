@@ -4,20 +4,21 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// A file of `Fixtures/avif` whose samples `Fixtures/recipes/planes.py` tells, coded without loss.
+/// A file of `Fixtures/avif`, coded without loss, whose samples `Fixtures/recipes/planes.py` defines.
 private struct KnownSamples: Sendable, CustomTestStringConvertible {
     let name: String
     let size: PixelSize
-    /// How many pixels share a colour sample.
+    /// The number of pixels that share a color sample.
     let across: Int
     let down: Int
     /// The weights of red and blue in the luma; ITU-T H.273 table 4.
     let red: Double
     let blue: Double
     let isFullRange: Bool
-    /// Of what avifdec 0.11.1 shows, see `Fixtures/avif/recipes.txt`.
+    /// The digest of avifdec's output, see `Fixtures/avif/recipes.txt`.
     let digest: String
-    /// libyuv's factor for blue ends at 2, that of BT.709 is 2.11: with differences of up to 64, seven steps are lost.
+    /// libyuv's factor for blue is at most 2, that of BT.709 is 2.11: with differences of up to 64, it is off by seven
+    /// steps.
     let blueTolerance: Int
 
     var testDescription: String { name }
@@ -37,7 +38,7 @@ private struct KnownSamples: Sendable, CustomTestStringConvertible {
             digest: "2f9becc5d948b8ad6dfedf4ff5204b676b7817898f2e0ab239134121d72f3eb5", blueTolerance: 1),
     ]
 
-    /// What the equations of H.273 make of the samples, with colour taken linearly from the nearest stored ones.
+    /// The pixels by the equations of H.273, with color interpolated linearly from the nearest stored samples.
     func color(_ x: Int, _ y: Int) -> [Int] {
         var luma = Double(40 + (x * 37 + y * 11) % 176)
         var cb = between(x, y) { 64 + ($0 * 53 + $1 * 29) % 128 } - 128
@@ -54,8 +55,8 @@ private struct KnownSamples: Sendable, CustomTestStringConvertible {
     }
 
     private func between(_ x: Int, _ y: Int, sample: (Int, Int) -> Int) -> Double {
-        let columns = neighbours(x, of: size.width, sharing: across)
-        let rows = neighbours(y, of: size.height, sharing: down)
+        let columns = neighbors(x, of: size.width, sharing: across)
+        let rows = neighbors(y, of: size.height, sharing: down)
         let sum = columns.reduce(0) { sum, column in
             sum + rows.reduce(0) { $0 + column.weight * $1.weight * sample(column.place, $1.place) }
         }
@@ -63,8 +64,8 @@ private struct KnownSamples: Sendable, CustomTestStringConvertible {
         return ((Double(sum) / Double(weight)) + 0.5).rounded(.down)
     }
 
-    /// The stored samples beside a pixel: that of its own pair thrice, the next one once.
-    private func neighbours(_ place: Int, of count: Int, sharing: Int) -> [(place: Int, weight: Int)] {
+    /// The stored samples next to a pixel: the sample of its own pair with weight three, the next one with weight one.
+    private func neighbors(_ place: Int, of count: Int, sharing: Int) -> [(place: Int, weight: Int)] {
         guard sharing == 2 else { return [(place, 1)] }
         guard place > 0, place < count - 1 else { return [(place / 2, 1)] }
         return [(place / 2, 3), (place / 2 + (place % 2 == 0 ? -1 : 1), 1)]
@@ -82,9 +83,9 @@ private func fixture(_ name: String) throws -> [UInt8] {
     try #require(readFile(Repository.fixture("avif/\(name).avif")), "the fixture \(name) is missing")
 }
 
-@Suite struct `Colours of AVIF` {
+@Suite struct `Colors of AVIF` {
     @Test(arguments: KnownSamples.all)
-    private func `come from the equations of their matrix and range`(known: KnownSamples) throws {
+    private func `follow the equations of their matrix and range`(known: KnownSamples) throws {
         let pixels = PixelDigest.rgba8(try decode(try fixture(known.name)))
         var differences = [0, 0, 0]
         for y in 0..<known.size.height {
@@ -100,7 +101,7 @@ private func fixture(_ name: String) throws -> [UInt8] {
     }
 
     @Test(arguments: KnownSamples.all)
-    private func `are to the bit what other decoders show`(known: KnownSamples) throws {
+    private func `equal the output of other decoders`(known: KnownSamples) throws {
         let bytes = try fixture(known.name)
         #expect(PixelDigest.of(try decode(bytes)) == known.digest)
         for channels in [PixelFormat.Channels.rgba, .bgra] {
@@ -108,33 +109,33 @@ private func fixture(_ name: String) throws -> [UInt8] {
         }
     }
 
-    @Test func `are converted before the picture is turned`() throws {
+    @Test func `are converted before the image is rotated`() throws {
         let turned = try decode(try fixture("known-samples-422-bt709-turned"))
         #expect(turned.size == PixelSize(38, 7))
         #expect(PixelDigest.of(turned) == "32d408ae3c049c797ca3116f6f5e29ba70d9778863c2b63c7deb62f35af554af")
     }
 
     @Test(
-        .enabled(if: ForeignPictures.areThere, "the pictures of others are not there"),
+        .enabled(if: ForeignImages.areThere, "the third-party images are missing"),
         arguments: [
             "fox.profile0.8bpc.yuv420.odd-width.odd-height.avif", "fox.profile1.8bpc.yuv444.odd-width.odd-height.avif",
             "fox.profile2.8bpc.yuv422.odd-width.odd-height.avif",
         ])
-    func `are to the bit what two decoders show of a photograph`(name: String) throws {
-        let row = try #require(try ForeignPictures.row(ending: name))
-        let bytes = try #require(readFile("\(ForeignPictures.folder)/open/\(row[0])"))
+    func `of a photograph equal the output of two other decoders`(name: String) throws {
+        let row = try #require(try ForeignImages.row(ending: name))
+        let bytes = try #require(readFile("\(ForeignImages.folder)/open/\(row[0])"))
         #expect(PixelDigest.of(try decode(bytes)) == row[13])
     }
 }
 
-/// Pictures of other people with the digests that independent decoders agree on, where the machine has them.
-private enum ForeignPictures {
+/// Third-party images, with digests on which independent decoders agree; only on machines that have them.
+private enum ForeignImages {
     static let folder =
         ["..", "../.."].map { "\(Repository.root)/\($0)/shared/corpus" }
         .first { readFile("\($0)/manifest.tsv") != nil } ?? ""
     static let areThere = !folder.isEmpty
 
-    /// The columns of a picture: the file's name first, the digest in the fourteenth.
+    /// The columns of an image: the file's name first, the digest in column fourteen.
     static func row(ending name: String) throws -> [String]? {
         let table = String(decoding: try #require(readFile("\(folder)/manifest.tsv")), as: UTF8.self)
         return table.split(separator: "\n").lazy

@@ -4,7 +4,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// A picture whose samples follow from their place; `phase` moves it.
+/// An image whose samples follow from their position; `phase` moves it.
 private func drawn(_ size: PixelSize, _ format: PixelFormat, phase: Int = 0) throws -> PixelBuffer {
     let buffer = try PixelBuffer(size: size, format: format)
     let surface = Surface(buffer)
@@ -72,26 +72,26 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     return Double(zip(left, right).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.count)
 }
 
-@Suite struct `AVIF stills that are written` {
+@Suite struct `Encoded AVIF stills` {
     @Test(arguments: [PixelFormat.rgb8, .rgba8, .gray8])
-    func `without loss come back as they were`(format: PixelFormat) throws {
-        let picture = try drawn(PixelSize(37, 21), format)
-        let again = try pixels(decoder(still(picture, options: [OptionKey.lossless: .bool(true)])))
+    func `keep every sample if lossless`(format: PixelFormat) throws {
+        let image = try drawn(PixelSize(37, 21), format)
+        let again = try pixels(decoder(still(image, options: [OptionKey.lossless: .bool(true)])))
         #expect(again.format == format)
-        #expect(PixelDigest.rgba8(again) == PixelDigest.rgba8(picture))
+        #expect(PixelDigest.rgba8(again) == PixelDigest.rgba8(image))
     }
 
     @Test(arguments: [8, 10, 12], ["420", "422", "444"])
-    func `keep their bits and their colours`(depth: Int, chroma: String) throws {
-        let picture = try drawn(PixelSize(41, 23), depth == 8 ? .rgb8 : .rgb16)
+    func `keep their bit depth and colors`(depth: Int, chroma: String) throws {
+        let image = try drawn(PixelSize(41, 23), depth == 8 ? .rgb8 : .rgb16)
         let options: CoderOptions = [
             "avif.bit-depth": .integer(Int64(depth)), "avif.chroma": .string(chroma), "quality": .real(95),
         ]
-        let again = try decoder(still(picture, options: options))
+        let again = try decoder(still(image, options: options))
         let info = try again.readHeader()
-        #expect(info.bitDepth == depth && info.nativeFormat == picture.format && info.frameCount == 1)
+        #expect(info.bitDepth == depth && info.nativeFormat == image.format && info.frameCount == 1)
         #expect(!info.isAnimated)
-        #expect(try difference(pixels(again), picture) < 12)
+        #expect(try difference(pixels(again), image) < 12)
     }
 
     @Test func `carry Exif, XMP and a profile`() throws {
@@ -101,12 +101,12 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
         ]
         let again = try decoder(still(drawn(PixelSize(16, 8), .rgb8), blobs: blobs))
         #expect(Set(try again.metadata()) == Set(blobs))
-        // Exif turns nothing.
+        // The decoder does not apply the Exif orientation.
         #expect(try again.readHeader().size == PixelSize(16, 8))
         #expect(try again.readHeader().color.hasProfile)
     }
 
-    @Test func `of one frame of an animation are stills`() throws {
+    @Test func `of an animation with one frame are stills`() throws {
         for announced in [1, nil] {
             let bytes = try encode(
                 [(drawn(PixelSize(16, 16), .rgba8), .milliseconds(40))], loopCount: .infinite, announced: announced)
@@ -115,7 +115,7 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
         }
     }
 
-    @Test func `refuse what cannot be`() throws {
+    @Test func `refuse invalid settings`() throws {
         for options in [
             ["avif.bit-depth": .integer(9)], ["avif.chroma": .string("411")], ["quality": .real(101)],
             ["lossless": .bool(true), "avif.chroma": .string("420")],
@@ -126,26 +126,26 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     }
 }
 
-@Suite struct `AVIF sequences that are written` {
+@Suite struct `Encoded AVIF sequences` {
     @Test(arguments: [LoopCount.unknown, .plays(1), .plays(7), .infinite])
-    func `say how often they are played, and keep every frame`(loopCount: LoopCount) throws {
+    func `store the loop count, and keep every frame`(loopCount: LoopCount) throws {
         let size = PixelSize(32, 24)
         let frames = try (0..<5).map { (try drawn(size, .rgba8, phase: $0), FrameDuration(UInt32($0) + 1, over: 25)) }
         let bytes = try encode(frames, loopCount: loopCount, options: [OptionKey.lossless: .bool(true)])
         let again = try decoder(bytes)
         let info = try again.readHeader()
         #expect(info.loopCount == loopCount && info.frameCount == 5 && info.isAnimated && info.hasAlpha)
-        for (picture, duration) in frames {
+        for (image, duration) in frames {
             let frame = try #require(try again.nextFrame())
             // The same fraction in another unit.
             #expect(
                 UInt64(frame.duration.numerator) * UInt64(duration.denominator)
                     == UInt64(duration.numerator) * UInt64(frame.duration.denominator))
-            #expect(PixelDigest.of(try pixels(again)) == PixelDigest.of(picture))
+            #expect(PixelDigest.of(try pixels(again)) == PixelDigest.of(image))
         }
         #expect(try again.nextFrame() == nil)
 
-        // By its first brand a reader shows the still instead, which is at a place of its own.
+        // By its first brand a reader shows the still instead, which has its own position.
         var item = bytes
         item.replaceSubrange(8..<12, with: Array("avif".utf8))
         #expect(try decoder(item).readHeader().frameCount == 1)
@@ -166,7 +166,7 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
         }
     }
 
-    @Test func `round durations that no common unit has without letting the sum drift`() throws {
+    @Test func `round durations without a common unit, without drift`() throws {
         let odd = [FrameDuration(1, over: 1000)] + Array(repeating: FrameDuration(1, over: 7_777), count: 30)
         let again = try decoder(encode(odd.map { (try drawn(PixelSize(16, 16), .rgb8), $0) }))
         var sum = 0.0
@@ -178,7 +178,7 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
         #expect(abs(sum - (0.001 + 30.0 / 7_777)) <= unit)
     }
 
-    @Test func `have key frames as often as asked`() throws {
+    @Test func `have key frames at the requested interval`() throws {
         let frames = try (0..<9).map { (try drawn(PixelSize(32, 32), .rgb8, phase: $0), FrameDuration(1, over: 10)) }
         let again = try decoder(encode(frames, options: ["avif.key-interval": .integer(3)]))
         var keys: [Bool] = []
@@ -186,13 +186,13 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
         #expect(keys[0] && keys[3] && keys[6])
     }
 
-    @Test func `of ten bits stay of ten bits`() throws {
+    @Test func `keep ten bits`() throws {
         let frames = try (0..<3).map { (try drawn(PixelSize(32, 24), .rgba16, phase: $0), FrameDuration(1, over: 10)) }
         let again = try decoder(encode(frames, options: ["quality": .real(95), "avif.chroma": .string("444")]))
         #expect(try again.readHeader().nativeFormat == .rgba16 && again.readHeader().bitDepth == 10)
-        for (picture, _) in frames {
+        for (image, _) in frames {
             #expect(try again.nextFrame() != nil)
-            #expect(try difference(pixels(again), picture) < 6)
+            #expect(try difference(pixels(again), image) < 6)
         }
     }
 }

@@ -28,10 +28,10 @@ private func code(_ bytes: [UInt8], _ region: PixelRect? = nil) throws -> CoderE
 
 private let turned = "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif"
 
-/// A file of `Fixtures/recipes/heif/grid.py`: its items have one extent each, in four bytes.
+/// A file of `Fixtures/recipes/heif/grid.py`: its items have one extent each, with four-byte fields.
 private struct Grid {
     var bytes: [UInt8]
-    /// Where the place and the length of each item's data stand, and these.
+    /// The positions of the offset and the length of each item's data, and their values.
     let items: [Int: (entry: Int, data: Range<Int>)]
 
     init(_ path: String) throws {
@@ -57,7 +57,7 @@ private struct Grid {
 }
 
 @Suite struct `AVIF grids` {
-    /// Of what avifdec 0.11.1 writes, see Fixtures/avif/recipes.txt.
+    /// The digests of avifdec's output, see Fixtures/avif/recipes.txt.
     private static let digests = [
         "avif/grid-420.avif": "7da1921e87b3a6df5a96036bea3231f6d366fc97171ac3ba18a41b4d5d920428",
         "avif/grid-444-odd-size.avif": "f63f0516f7c85a594a75de0ac72651c05f04637a1ebb9becf354ffb979026226",
@@ -65,7 +65,7 @@ private struct Grid {
     ]
 
     @Test(arguments: digests.keys.sorted())
-    func `are to the bit what another decoder shows`(path: String) throws {
+    func `equal the output of another decoder`(path: String) throws {
         let decoder = try makeDecoder(fixture(path))
         let info = try decoder.readHeader()
         #expect(info.regionCost == .tiles && info.tileSize == PixelSize(64, 64))
@@ -76,7 +76,7 @@ private struct Grid {
     }
 
     @Test(arguments: digests.keys.sorted())
-    func `above the limit of pixels show their regions, if no tile is above it`(path: String) throws {
+    func `above the pixel limit decode by regions, if no tile is above it`(path: String) throws {
         let bytes = try fixture(path)
         let whole = try decode(bytes)
         let rect = PixelRect(x: 9, y: 20, width: 40, height: 31)
@@ -100,13 +100,13 @@ private struct Grid {
     }
 
     @Test(arguments: [10, 12, 15])
-    func `with a damaged tile show the regions of the others`(tile: Int) throws {
+    func `with a damaged tile decode the regions of other tiles`(tile: Int) throws {
         var grid = try Grid("avif/grid-420.avif")
         let whole = try decode(grid.bytes)
         try grid.replace(tile, with: [UInt8](repeating: 0x5A, count: 900))
         #expect(try code(grid.bytes) == .corrupt)
         for other in 10...15 {
-            // What is next to a seam needs the tile behind it.
+            // Pixels next to a seam need the tile behind it.
             let rect = PixelRect(x: (other - 10) % 3 * 64 + 2, y: (other - 10) / 3 * 64 + 2, width: 20, height: 50)
             if other == tile {
                 #expect(try code(grid.bytes, rect) == .corrupt)
@@ -121,7 +121,7 @@ private struct Grid {
     ])
     func `of tiles with other samples are corrupt`(path: String, item: Int) throws {
         var grid = try Grid("avif/grid-420.avif")
-        // Other colors, other depths, gray, and one of another size, which libavif scales to that in the boxes.
+        // Other colors, other depths, gray, and another size, which libavif scales to the size in the boxes.
         let data = item > 0 ? try Grid(path).data(of: item) : Array(try fixture(path).suffix(900))
         for tile in [10, 13] {
             try grid.replace(tile, with: data)
@@ -129,7 +129,7 @@ private struct Grid {
         }
     }
 
-    @Test func `of tiles that another size is declared for are put together by libavif`() throws {
+    @Test func `with another declared tile size are joined by libavif`() throws {
         // The stream is 64 x 48.
         let file = HandmadeHEIF.grid(rows: 1, columns: 2, canvas: (128, 64), tile: (64, 64))
         let whole = try decode(file.bytes)
@@ -138,12 +138,12 @@ private struct Grid {
     }
 
     @Test(arguments: [(1, 2, 200, 64), (2, 2, 128, 64), (1, 2, 64, 64), (1, 3, 128, 64), (1, 2, 127, 193)])
-    func `that their tiles do not fit are corrupt`(rows: Int, columns: Int, width: Int, height: Int) throws {
+    func `that do not match their tiles are corrupt`(rows: Int, columns: Int, width: Int, height: Int) throws {
         let file = HandmadeHEIF.grid(rows: rows, columns: columns, canvas: (width, height), tile: (64, 64))
         #expect(try code(file.bytes) == .corrupt)
     }
 
-    @Test func `show their tiles in the order of the reference`() throws {
+    @Test func `place their tiles in the order of the reference`() throws {
         var bytes = try fixture("avif/grid-444-odd-size.avif")
         let whole = try decode(bytes).packed
         // Behind the type: from 1, count 6, to 10 ... 15.
@@ -165,7 +165,7 @@ private struct Grid {
         }
     }
 
-    @Test func `that are cut wait for the rest, then end as a cut file does`() throws {
+    @Test func `that are cut wait for input, then are truncated`() throws {
         let bytes = try fixture("avif/grid-420.avif")
         let whole = try decode(bytes)
         let source = ByteSource(bytes, arrived: bytes.count - 100)
@@ -174,7 +174,7 @@ private struct Grid {
         let buffer = try PixelBuffer(size: whole.size, format: .rgb8)
         let waiting = #expect(throws: CoderError.self) { try decoder.decode(DecodeRequest(), into: Surface(buffer)) }
         #expect(waiting?.code == .needsInput)
-        // The tiles of a region may be there already.
+        // The tiles of a region may have arrived already.
         let region = PixelRect(x: 10, y: 10, width: 60, height: 30)
         let early = try PixelBuffer(size: region.size, format: .rgb8)
         #expect(try decoder.decode(DecodeRequest(region: region), into: Surface(early)) == .complete)
@@ -185,14 +185,14 @@ private struct Grid {
         #expect(try code(Array(bytes.dropLast(100))) == .truncated)
     }
 
-    @Test func `reserve memory for the canvas and the tiles at work, and give it back`() throws {
-        let host = ListeningHost()
+    @Test func `reserve memory for the canvas and the active tiles, and free it`() throws {
+        let host = RecordingHost()
         let session = DecoderSession(source: ByteSource(try fixture("avif/grid-420.avif")), host: try host.services())
         let decoder = try AVIFDecoder(session)
         let buffer = try PixelBuffer(size: try decoder.readHeader().size, format: .rgb8)
         #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
         #expect(host.reserved == 0 && host.mostReserved > 150 * 120 * 3 / 2 && host.mostReserved < 600_000)
-        let poor = ListeningHost(allowedMemory: 100_000)
+        let poor = RecordingHost(allowedMemory: 100_000)
         let second = try AVIFDecoder(
             DecoderSession(source: ByteSource(try fixture("avif/grid-420.avif")), host: try poor.services()))
         _ = try second.readHeader()
@@ -200,10 +200,10 @@ private struct Grid {
         #expect(error?.code == .limitExceeded && poor.reserved == 0)
     }
 
-    @Test func `end as cancelled at each place where the host is asked`() throws {
+    @Test func `end as cancelled at each poll`() throws {
         let bytes = try fixture(turned)
-        let all = ListeningHost()
-        func decode(_ host: ListeningHost) throws -> CoderError.Code? {
+        let all = RecordingHost()
+        func decode(_ host: RecordingHost) throws -> CoderError.Code? {
             let services = try host.services()
             do throws(CoderError) {
                 let decoder = try AVIFDecoder(DecoderSession(source: ByteSource(bytes), host: services))
@@ -215,7 +215,7 @@ private struct Grid {
         }
         #expect(try decode(all) == nil)
         #expect(all.polls > 12)
-        for polls in 0..<all.polls { #expect(try decode(ListeningHost(allowedPolls: polls)) == .cancelled, "\(polls)") }
+        for polls in 0..<all.polls { #expect(try decode(RecordingHost(allowedPolls: polls)) == .cancelled, "\(polls)") }
     }
 }
 
@@ -226,12 +226,12 @@ private struct Grid {
         "avif/known-samples-444-cropped.avif", "avif/known-samples-422-bt709-turned.avif", "avif/ramp-12bit.avif",
         "avif/with-thumbnail.avif", "avif/sequence-alpha.avif",
     ])
-    func `show the same part as the whole image`(path: String) throws {
+    func `equal the same part of the whole image`(path: String) throws {
         try compare(try fixture(path))
     }
 
     @Test(arguments: 0..<4, 0..<2)
-    func `show the same part of a grid that is turned and mirrored`(turns: Int, axis: Int) throws {
+    func `equal the same part of a rotated and mirrored grid`(turns: Int, axis: Int) throws {
         var bytes = try fixture(turned)
         for (box, value) in [("irot", turns), ("imir", axis)] {
             bytes[try #require(bytes.indices.first { bytes[$0...].starts(with: Array(box.utf8)) }) + 4] = UInt8(value)
@@ -240,7 +240,7 @@ private struct Grid {
     }
 
     @Test(arguments: [1, 2, 3, 4, 63, 64, 65, 66, 127, 128, 129])
-    func `show the same part beside a seam`(place: Int) throws {
+    func `equal the same part next to a seam`(place: Int) throws {
         let bytes = try fixture("avif/grid-420.avif")
         let whole = try decode(bytes)
         for length in [1, 2, 3] {

@@ -18,7 +18,7 @@ private func fixture(_ path: String) throws -> [UInt8] {
     try #require(readFile(Repository.fixture(path)), "the fixture \(path) is missing")
 }
 
-/// What a coder tells of an item.
+/// A coder's description of an item.
 private struct Listed: Equatable {
     let role: ImageItem.Role
     let owner, group: Int?
@@ -26,7 +26,7 @@ private struct Listed: Equatable {
     let size: PixelSize
 }
 
-/// The items of a file; nil in the place of one that is refused.
+/// The items of a file; nil for a refused item.
 private func list(_ decoder: some ItemDecoder) throws -> [Listed?] {
     let hasItems = try decoder.readHeader().hasItems
     let count = try #require(try decoder.itemCount())
@@ -66,9 +66,9 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif", "avif/known-samples-444-cropped.avif",
         "avif/known-samples-422-bt709-turned.avif", "avif/ramp-12bit.avif", "avif/rgb-10bit.avif",
         "avif/sequence-alpha.avif", "avif/sequence-alpha-3-plays.avif", "avif/with-thumbnail.avif",
-        "pictures/f.avif", "pictures/rgba.avif",
+        "images/f.avif", "images/rgba.avif",
     ])
-    func `are those that the HEIF coder lists`(path: String) throws {
+    func `equal the HEIF coder's list`(path: String) throws {
         let bytes = try fixture(path)
         let found = try list(avif(bytes))
         #expect(try found == list(heif(bytes)))
@@ -76,14 +76,14 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
     }
 
     @Test(.enabled(if: corpus != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(10)))
-    func `of files that nobody of this project made are those that the HEIF coder lists`() throws {
+    func `of third-party files equal the HEIF coder's list`() throws {
         let folder = try #require(Self.corpus)
         let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         var compared = 0
         for name in names.sorted() where name.hasSuffix(".avif") || name.hasSuffix(".avifs") {
             let bytes = try #require(readFile("\(folder)/\(name)"))
             guard let own = try? list(avif(bytes)), let other = try? list(heif(bytes)) else { continue }
-            // A crop of half pixels is left out by one, and rounded by the other; a track may have a size of its own.
+            // A crop of half pixels is ignored by one coder and rounded by the other; a track may have its own size.
             if !name.contains("crop"), !name.contains("/bad/") { #expect(own == other, "\(name)") }
             compared += 1
         }
@@ -107,7 +107,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         }
     }
 
-    @Test func `are alternatives and groups, and a gain map of a tone mapping once`() throws {
+    @Test func `include alternatives, groups, and the gain map of a tone mapping once`() throws {
         var file = HandmadeHEIF.collection([("", 0, ""), ("", 0, ""), ("", 0, ""), ("", 0, "")])
         func group(_ type: String, _ id: Int, _ members: [Int]) -> [UInt8] {
             Boxes.full(type, Boxes.u32(id) + Boxes.u32(members.count) + members.flatMap(Boxes.u32))
@@ -121,8 +121,8 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         #expect(found.last??.kind == "urn:iso:std:iso:ts:21496:-1")
     }
 
-    @Test(arguments: ["avif/alpha.avif", "avif/with-thumbnail.avif", "pictures/rgba.avif"])
-    func `decode to what the HEIF coder shows`(path: String) throws {
+    @Test(arguments: ["avif/alpha.avif", "avif/with-thumbnail.avif", "images/rgba.avif"])
+    func `decode to the same pixels as in the HEIF coder`(path: String) throws {
         let bytes = try fixture(path)
         let (own, other) = (try avif(bytes), try heif(bytes))
         #expect(try list(own).count == 2)
@@ -135,8 +135,8 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         }
     }
 
-    @Test func `that stand for tiles of a grid decode to the parts of it`() throws {
-        // Each tile becomes a visible image of its own, and the first one the primary image.
+    @Test func `that are tiles of a grid decode to its parts`() throws {
+        // Each tile becomes a visible image, and the first one the primary image.
         var bytes = try fixture("avif/grid-444-odd-size.avif")
         let whole = try pixels(avif(bytes)).packed
         func places(_ text: String) -> [Int] { bytes.indices.filter { bytes[$0...].starts(with: Array(text.utf8)) } }
@@ -159,7 +159,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         }
     }
 
-    @Test func `beside a sequence have one frame each`() throws {
+    @Test func `of a file with a sequence have one frame each`() throws {
         let decoder = try avif(try fixture("avif/sequence-alpha.avif"))
         #expect(try decoder.readHeader().frameCount == 6)
         #expect(try decoder.itemCount() == 2)
@@ -176,7 +176,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
 
     @Test func `that are damaged are refused, and the others decode`() throws {
         var file = HandmadeHEIF.collection([("", 0, ""), ("", 0, ""), ("", 0, "")])
-        // Made of itself; of a kind that is not decoded; without a size, for which libavif refuses the whole file.
+        // Contains itself; an unsupported kind; without a size, for which libavif refuses the whole file.
         file.items[1].type = "iden"
         file.references = [("dimg", 2, [2])]
         file.items[2].type = "unci"
@@ -195,7 +195,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         }
     }
 
-    @Test func `with a damaged stream do not keep the primary image from being decoded`() throws {
+    @Test func `with a damaged stream do not prevent decoding the primary image`() throws {
         var bytes = try fixture("avif/with-thumbnail.avif")
         // The last 89 bytes are the data of the thumbnail.
         for index in bytes.count - 89..<bytes.count { bytes[index] = 0xFF }
@@ -207,7 +207,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         #expect(try pixels(decoder).packed == pixels(avif(fixture("avif/with-thumbnail.avif"))).packed)
     }
 
-    @Test func `have the metadata that belongs to them`() throws {
+    @Test func `have their own metadata`() throws {
         var file = HandmadeHEIF.collection([("", 0, ""), ("", 0, "")])
         let exif: [UInt8] = [0, 0, 0, 0, 0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         file.idat = exif
@@ -223,7 +223,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
     }
 }
 
-@Suite struct `AVIF items without end` {
+@Suite struct `Excessive AVIF items` {
     @Test func `repeated references make one item`() throws {
         var file = HandmadeHEIF.collection([("thmb", 1, ""), ("auxl", 1, gainMap)])
         for _ in 0..<10_000 { file.references += [("thmb", 2, [1]), ("auxl", 3, [1])] }

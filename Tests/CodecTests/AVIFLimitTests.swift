@@ -27,7 +27,7 @@ private func failure(_ bytes: [UInt8], arrived: Int? = nil) -> CoderError? {
 private typealias Extents = [(offset: UInt64, length: UInt64)]
 
 @Suite struct `AVIF files that declare too much` {
-    /// Each would make libavif allocate what the lengths sum up to.
+    /// Each would make libavif allocate the sum of the lengths.
     private static let excessive: [Extents] = [
         [(32, 1 << 39), (32, 1 << 39)],
         [(32, 55), (32, 1 << 40)],
@@ -44,7 +44,7 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         image.items[0].extents = extents
         #expect(failure(image)?.code == .corrupt)
         #expect(failure(HandmadeHEIF.exif(extents))?.code == .corrupt)
-        // Method 1: the extents lie in the box 'idat', which holds 55 bytes.
+        // Method 1: the extents are in the 'idat' box, which has 55 bytes.
         image.items[0].method = 1
         image.idat = image.data
         #expect(failure(image)?.code == .corrupt)
@@ -86,15 +86,15 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         }
     }
 
-    @Test func `wait for the bytes of several extents before they take memory`() {
+    @Test func `wait for the bytes of several extents before allocating memory`() {
         var image = HandmadeHEIF()
         image.items[0].extents = [(32, 1 << 39), (32, 1 << 39)]
         let bytes = image.bytes
         #expect(failure(bytes + [UInt8](repeating: 0, count: 100), arrived: bytes.count)?.code == .needsInput)
     }
 
-    @Test func `are refused when they list extents without end`() {
-        // An extent takes libavif 16 bytes. With sizes of 0 it takes no room in the file.
+    @Test func `are refused when they list too many extents`() {
+        // libavif allocates 16 bytes for an extent. With sizes of 0 it takes no room in the file.
         var file = HandmadeHEIF()
         file.sizes = (0, 0, 0, 0)
         let list = [(UInt64, UInt64)](repeating: (0, 0), count: 65_535)
@@ -102,14 +102,14 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         #expect(failure(file)?.code == .limitExceeded)
     }
 
-    @Test func `are refused when they list items without end`() {
+    @Test func `are refused when they list too many items`() {
         var file = HandmadeHEIF()
         file.sizes = (0, 0, 0, 0)
         for id in 2..<65_000 { file.items.append(.init(id: id, extents: [], properties: [])) }
         #expect(failure(file)?.code == .limitExceeded)
     }
 
-    @Test func `are refused when references would be looked up for minutes`() {
+    @Test func `are refused when looking up references would take minutes`() {
         var file = HandmadeHEIF()
         for id in 2..<5_000 { file.items.append(.init(id: id, extents: [], properties: [])) }
         let all = Array(repeating: 4_999, count: 65_535)
@@ -119,12 +119,13 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
 
     @Test func `are refused when empty boxes would take gigabytes`() {
         let table = HandmadeHEIF.samples(sizes: (0, 1, [HandmadeHEIF.stream.count]))
-        // A track of 8 bytes takes libavif 3 KB, a sample entry 1 KB, a property 72 bytes.
+        // libavif allocates 3 KB for a track of 8 bytes, 1 KB for a sample entry, 72 bytes for a property.
         var tracks = HandmadeHEIF.sequence(table)
         let empty = Array(repeating: Boxes.box("trak", []), count: 200_000).flatMap { $0 }
         tracks.tail = Boxes.box("moov", Array(tracks.tail.dropFirst(8)) + empty)
         #expect(failure(tracks)?.code == .limitExceeded)
-        let entries = Boxes.u32(300_001) + Array(HandmadeHEIF.description.dropFirst(4))
+        let entries =
+            Boxes.u32(300_001) + Array(HandmadeHEIF.description.dropFirst(4))
             + Array(repeating: Boxes.box("free", []), count: 300_000).flatMap { $0 }
         let described = HandmadeHEIF.samples(sizes: (0, 1, [55]), descriptions: entries)
         #expect(failure(HandmadeHEIF.sequence(described))?.code == .limitExceeded)
@@ -133,7 +134,7 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         #expect(failure(properties)?.code == .limitExceeded)
     }
 
-    @Test func `are refused when a newer copy of the plugin was loaded beside this one`() throws {
+    @Test func `are refused also after a newer copy of the plugin was loaded`() throws {
         let folder = TemporaryDirectory()
         let copy = folder.file("libcoder-avif-newer.so")
         let bytes = try #require(readFile("\(Repository.products)/libcoder-avif.so"))
@@ -155,7 +156,7 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         #expect(failure(HandmadeHEIF.sequence(listed))?.code == .truncated)
     }
 
-    @Test func `are refused when a table of samples would be searched for minutes`() {
+    @Test func `are refused when searching a sample table would take minutes`() {
         let count = 300_000
         let places = [UInt32](repeating: 32, count: count)
         let runs = (1...count).flatMap { Boxes.u32($0) + Boxes.u32(1) + Boxes.u32(1) }

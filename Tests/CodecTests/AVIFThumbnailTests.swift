@@ -43,7 +43,7 @@ private func largest(_ one: [UInt8], _ other: [UInt8]) -> Int {
     one.count == other.count ? zip(one, other).map { abs(Int($0) - Int($1)) }.max() ?? 0 : .max
 }
 
-/// A ramp: red to the right, green downwards; or gray, to the right.
+/// A ramp: red to the right, green downwards; or gray to the right.
 private func ramp(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
     let buffer = try PixelBuffer(size: size, format: format)
     for y in 0..<size.height {
@@ -87,17 +87,17 @@ private func encode(
     let thumbnail = Surface(try ramp(PixelSize(45, 30), small ?? format))
     try encoder.addThumbnail(pixels: thumbnail)
     for blob in blobs { #expect(try encoder.add(blob)) }
-    let picture = Surface(try ramp(size, format))
+    let image = Surface(try ramp(size, format))
     for index in 0..<frames {
         try encoder.add(
-            FrameInfo(index: index, rect: PixelRect(size), duration: .milliseconds(40)), pixels: picture)
+            FrameInfo(index: index, rect: PixelRect(size), duration: .milliseconds(40)), pixels: image)
     }
     try encoder.finish()
     return sink.written
 }
 
 @Suite struct `AVIF thumbnails` {
-    @Test func `are what another library finds`() throws {
+    @Test func `equal the thumbnails that another library finds`() throws {
         let bytes = try fixture("avif/with-thumbnail.avif")
         let decoder = try AVIFDecoder(session(bytes))
         #expect(try decoder.readHeader().hasItems)
@@ -110,7 +110,7 @@ private func encode(
         #expect(try decoder.item(at: 2) == nil)
     }
 
-    @Test func `do not disturb the picture they belong to`() throws {
+    @Test func `do not affect their image`() throws {
         let bytes = try fixture("avif/with-thumbnail.avif")
         let decoder = try AVIFDecoder(session(bytes))
         _ = try thumbnail(decoder)
@@ -119,10 +119,10 @@ private func encode(
         #expect(pixels.count == 96 * 64 * 3)
     }
 
-    @Test func `that cannot be are none, and damage ends as an error`() throws {
+    @Test func `that are invalid are not listed, and damage is an error`() throws {
         let bytes = try fixture("avif/with-thumbnail.avif")
         let reference = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("thmb".utf8)) })
-        // Without its reference it is an image of its own; one of an image that is not there belongs to none.
+        // Without its reference it is a separate image; a thumbnail of a missing image belongs to no image.
         for (offset, value, role) in [(5, 9, .page), (9, 9, nil)] as [(Int, UInt8, ImageItem.Role?)] {
             // ISO/IEC 14496-12 section 8.11.12: from 2, count 2, to 2.
             var changed = bytes
@@ -152,9 +152,9 @@ private func encode(
         }
     }
 
-    @Test func `that are cut wait for the rest, then end as a cut file does`() throws {
+    @Test func `that are cut wait for input, then are truncated`() throws {
         let bytes = try fixture("avif/with-thumbnail.avif")
-        // The data of the thumbnail stands behind that of the picture.
+        // The data of the thumbnail is behind that of the image.
         let source = ByteSource(bytes, arrived: bytes.count - 3)
         let decoder = try AVIFDecoder(DecoderSession(source: source))
         func code(_ decoder: AVIFDecoder) -> CoderError.Code? {
@@ -170,7 +170,7 @@ private func encode(
 
 @Suite struct `Embedding AVIF and HEIC thumbnails` {
     @Test(arguments: Writer.allCases, [PixelFormat.rgb8, .gray8])
-    private func `keeps the given pixels beside the picture`(writer: Writer, format: PixelFormat) throws {
+    private func `keeps the given pixels`(writer: Writer, format: PixelFormat) throws {
         let bytes = try encode(writer, format)
         let expected = samples(try ramp(PixelSize(45, 30), format))
         let found = try #require(try thumbnail(HEIFDecoder(session(bytes))))
@@ -180,18 +180,18 @@ private func encode(
         let isGray = found.info.nativeFormat != format
         let pixels = isGray ? stride(from: 0, to: found.pixels.count, by: 3).map { found.pixels[$0] } : found.pixels
         #expect(largest(pixels, expected) <= 24)
-        let picture = try decode(HEIFDecoder(session(bytes)))
-        #expect(try largest(picture, samples(ramp(PixelSize(144, 96), format))) <= 24)
+        let image = try decode(HEIFDecoder(session(bytes)))
+        #expect(try largest(image, samples(ramp(PixelSize(144, 96), format))) <= 24)
         guard writer != .heic else { return }
         let other = try AVIFDecoder(session(bytes))
         #expect(try other.readHeader().hasItems)
         let second = try #require(try thumbnail(other))
         #expect(largest(second.pixels, expected) <= 24)
-        #expect(try largest(decode(other), picture) <= 3)
+        #expect(try largest(decode(other), image) <= 3)
     }
 
     @Test(arguments: Writer.allCases)
-    private func `goes with alpha, metadata and lossless samples`(writer: Writer) throws {
+    private func `works with alpha, metadata and lossless samples`(writer: Writer) throws {
         let exif = ExifOrientation.blob(.left)
         let xmp = Array("<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"/>".utf8)
         let bytes = try encode(
@@ -207,7 +207,7 @@ private func encode(
         #expect(try decode(AVIFDecoder(session(bytes))) == samples(ramp(PixelSize(144, 96), .rgba8)))
     }
 
-    @Test func `goes with a sequence that is played three times`() throws {
+    @Test func `works with a sequence that is played three times`() throws {
         let bytes = try encode(.avif, frames: 3, loopCount: .plays(3))
         let decoder = try AVIFDecoder(session(bytes))
         let info = try decoder.readHeader()
@@ -219,7 +219,7 @@ private func encode(
     }
 
     @Test(arguments: Writer.allCases)
-    private func `is refused for one larger than the picture, and the session goes on`(writer: Writer) throws {
+    private func `refuses a thumbnail larger than the image, and the session continues`(writer: Writer) throws {
         let encoder = try writer.encoder([OptionKey.effort: .integer(1)])
         let sink = ByteSink()
         let size = PixelSize(64, 48)

@@ -12,7 +12,7 @@ import Testing
             + Array(type.utf8) + payload
     }
 
-    @Test func `are zeroed in the movie, its tracks and their media, and nothing else is`() {
+    @Test func `are zeroed in the movie, its tracks and their media only`() {
         let times = [UInt8](1...16)
         let rest = [UInt8](repeating: 7, count: 24)
         func header(_ times: [UInt8]) -> [UInt8] { [1, 0, 0, 0] + times + rest }

@@ -19,7 +19,7 @@ private func pixels(_ decoder: AWebPDecoder, _ frame: FrameInfo, _ format: Pixel
     return bytes(of: buffer)
 }
 
-/// Frames that are whole, and how the file ends after them; nil for well.
+/// The complete frames, and the error after them; nil for none.
 private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInfo], end: CoderError.Code?) {
     var frames: [FrameInfo] = []
     do throws(CoderError) {
@@ -40,7 +40,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
 }
 
 @Suite struct `Animated WebP decoding` {
-    /// As webpmux was told to write them; see the recipe.
+    /// The values that the recipe passed to webpmux.
     private static let expected = [
         FrameInfo(
             index: 0, rect: PixelRect(x: 10, y: 6, width: 40, height: 24), duration: FrameDuration(100, over: 1000)),
@@ -58,7 +58,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
             blend: .over),
     ]
 
-    @Test func `reports what the file says`() throws {
+    @Test func `reports the facts of the file`() throws {
         let decoder = try decoder(fixture())
         let info = try decoder.readHeader()
 
@@ -75,7 +75,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try decoder.nextFrame() == nil)
     }
 
-    @Test func `gives the pixels another program gives`() throws {
+    @Test func `equals the pixels of another program`() throws {
         let decoder = try decoder(fixture())
         _ = try decoder.readHeader()
         for name in ["lossy", "lossy-alpha", "lossless", "lossless-alpha"] {
@@ -86,7 +86,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try pixels(decoder, last) == [0, 0, 0, 255])
     }
 
-    @Test func `goes to any frame`() throws {
+    @Test func `decodes any frame`() throws {
         let decoder = try decoder(fixture())
         _ = try decoder.readHeader()
         for index in [3, 0, 4, 1, 1, 2] {
@@ -112,11 +112,11 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try pixels(decoder, frame, .bgra8) == swapped)
     }
 
-    @Test func `takes lossless data that declares no alpha at its word only where it fills the canvas`() throws {
-        let picture = try HandmadeAWebP.picture("lossless")
+    @Test func `treats lossless data without declared alpha as opaque only if it fills the canvas`() throws {
+        let chunks = try HandmadeAWebP.stillChunks("lossless")
         func blend(_ width: Int) throws -> Blend? {
             let file = HandmadeAWebP.file(
-                HandmadeAWebP.canvas(width, 24) + HandmadeAWebP.animation + HandmadeAWebP.frame(picture))
+                HandmadeAWebP.canvas(width, 24) + HandmadeAWebP.animation + HandmadeAWebP.frame(chunks))
             return try decoder(file).nextFrame()?.blend
         }
 
@@ -124,11 +124,11 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try blend(42) == .over)
     }
 
-    @Test func `knows when nothing can be seen through`() throws {
-        let opaque = HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy"))
-        let drawn = HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy-alpha"))
-        let replacing = HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy-alpha"), flags: 2)
-        let clearing = HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy"), flags: 1)
+    @Test func `reports an opaque image`() throws {
+        let opaque = HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy"))
+        let drawn = HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy-alpha"))
+        let replacing = HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy-alpha"), flags: 2)
+        let clearing = HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy"), flags: 1)
         func hasAlpha(_ frames: [UInt8], width: Int = 40) throws -> Bool {
             try decoder(
                 HandmadeAWebP.file(HandmadeAWebP.canvas(width, 24) + HandmadeAWebP.animation + frames)
@@ -142,9 +142,9 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try hasAlpha(opaque, width: 41))
     }
 
-    @Test func `gives opaque pixels where a frame replaces the canvas and declares no alpha`() throws {
+    @Test func `makes a frame opaque that replaces the canvas and declares no alpha`() throws {
         // "VP8L" | length 4 | 2F | width - 1 14, height - 1 14, alpha 1, version 3
-        var image = try HandmadeAWebP.picture("lossless-alpha")
+        var image = try HandmadeAWebP.stillChunks("lossless-alpha")
         #expect(image[12] & 0x10 != 0)
         image[12] ^= 0x10
         let file = HandmadeAWebP.file(
@@ -157,10 +157,10 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(stride(from: 3, to: all.count, by: 4).allSatisfy { all[$0] == 255 })
     }
 
-    @Test func `skips chunks it does not know`() throws {
+    @Test func `skips unknown chunks`() throws {
         let odd = HandmadeAWebP.chunk("abcd", [1, 2, 3])
-        let picture = try HandmadeAWebP.picture("lossy-alpha")
-        let frame = HandmadeAWebP.frame(odd + picture + odd)
+        let chunks = try HandmadeAWebP.stillChunks("lossy-alpha")
+        let frame = HandmadeAWebP.frame(odd + chunks + odd)
         let file = HandmadeAWebP.file(
             HandmadeAWebP.canvas(40, 24) + odd + HandmadeAWebP.animation + odd + frame + odd + frame + odd)
         let decoder = try decoder(file)
@@ -171,7 +171,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try pixels(decoder, first) == HandmadeAWebP.samples("lossy-alpha"))
     }
 
-    @Test func `leaves a still to others`() throws {
+    @Test func `refuses a still as not its own`() throws {
         for name in ["lossy", "lossless", "lossy-alpha", "metadata"] {
             let still = try #require(readFile(Repository.fixture("webp/\(name).webp")))
             #expect(walk(still).end == .notMine)
@@ -180,9 +180,9 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
 }
 
 @Suite struct `Damaged animated WebP` {
-    @Test func `delivers the frames that are whole`() throws {
+    @Test func `delivers the complete frames`() throws {
         let whole = try fixture()
-        // Where webpinfo says that the chunks of the frames end; libwebp needs all but the last byte of the first.
+        // The ends of the frame chunks by webpinfo; libwebp needs all bytes of the first except the last.
         let ends = [325, 636, 750, 892, 938]
         for length in whole.indices {
             let (frames, end) = walk(Array(whole[..<length]))
@@ -191,14 +191,14 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         }
     }
 
-    @Test func `shows the rows of a first frame that is cut`() throws {
+    @Test func `delivers the rows of a cut first frame`() throws {
         let decoder = try decoder(Array(fixture()[..<300]))
         _ = try decoder.readHeader()
         #expect(try decoder.nextFrame()?.index == 0)
         let buffer = try PixelBuffer(size: PixelSize(40, 24), format: .rgba8)
         let surface = Surface(buffer)
         guard case .partial(let rect) = try decoder.decode(DecodeRequest(wantsPartial: true), into: surface) else {
-            Issue.record("a cut frame is taken for whole")
+            Issue.record("a cut frame is reported as complete")
             return
         }
         #expect(rect.y == 0 && rect.width == 40 && rect.height > 0 && rect.height < 24)
@@ -207,7 +207,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(throws: CoderError.self) { try decoder.nextFrame() }
     }
 
-    @Test func `survives any flipped bit`() throws {
+    @Test func `ends for any flipped bit`() throws {
         let allowed: Set<CoderError.Code?> = [
             nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded,
         ]
@@ -224,28 +224,28 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
 
     private static let hostile: [(String, @Sendable () throws -> [UInt8], CoderError.Code)] = {
         typealias H = HandmadeAWebP
-        @Sendable func lossy() throws -> [UInt8] { try H.picture("lossy") }
+        @Sendable func lossy() throws -> [UInt8] { try H.stillChunks("lossy") }
         return [
             ("no frame", { H.file(H.canvas(40, 24) + H.animation) }, .corrupt),
-            ("no chunk of the animation", { H.file(H.canvas(40, 24) + H.frame(try lossy())) }, .corrupt),
+            ("no animation chunk", { H.file(H.canvas(40, 24) + H.frame(try lossy())) }, .corrupt),
             (
-                "a frame beside the canvas",
+                "a frame outside the canvas",
                 { H.file(H.canvas(40, 24) + H.animation + H.frame(try lossy(), x: 2)) }, .corrupt
             ),
             (
-                "a frame as far away as can be",
+                "a frame at the maximum offset",
                 { H.file(H.canvas(40, 24) + H.animation + H.frame(try lossy(), x: 0x1FF_FFFE, y: 0x1FF_FFFE)) },
                 .corrupt
             ),
             (
-                "a picture larger than its frame and the canvas",
+                "an image larger than its frame and the canvas",
                 { H.file(H.canvas(20, 20) + H.animation + H.frame(try lossy(), size: PixelSize(20, 20))) }, .corrupt
             ),
             (
-                "a canvas that cannot exist",
+                "an invalid canvas",
                 { H.file(H.canvas(1 << 24, 1 << 24) + H.animation + H.frame(try lossy())) }, .corrupt
             ),
-            ("a frame without a picture", { H.file(H.canvas(40, 24) + H.animation + H.frame([])) }, .corrupt),
+            ("a frame without an image", { H.file(H.canvas(40, 24) + H.animation + H.frame([])) }, .corrupt),
             (
                 "a frame shorter than its head",
                 { H.file(H.canvas(40, 24) + H.animation + H.chunk("ANMF", [0, 0, 0])) }, .corrupt
@@ -260,20 +260,20 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
                 "a file of 4 GiB",
                 { H.file(H.canvas(40, 24) + H.chunk("abcd", [], says: 0xFFFF_FFF0), says: 0xFFFF_FFFF) }, .corrupt
             ),
-            ("a file that says it is empty", { H.file(H.canvas(40, 24) + H.animation, says: 0) }, .corrupt),
+            ("a file that declares to be empty", { H.file(H.canvas(40, 24) + H.animation, says: 0) }, .corrupt),
             (
-                "a picture outside of a frame",
+                "an image outside of a frame",
                 { H.file(H.canvas(40, 24) + H.animation + (try lossy())) }, .corrupt
             ),
             (
-                "alpha beside lossless data",
+                "an alpha chunk with lossless data",
                 {
                     let alpha = H.chunk("ALPH", [0, 0])
                     return H.file(
-                        H.canvas(40, 24) + H.animation + H.frame(alpha + (try H.picture("lossless"))))
+                        H.canvas(40, 24) + H.animation + H.frame(alpha + (try H.stillChunks("lossless"))))
                 }, .corrupt
             ),
-            ("nothing of a canvas", { H.file(H.chunk("VP8X", [2])) }, .corrupt),
+            ("an empty canvas chunk", { H.file(H.chunk("VP8X", [2])) }, .corrupt),
         ]
     }()
 
@@ -284,22 +284,22 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(frames.isEmpty && end == code, "\(name)")
     }
 
-    @Test func `takes a canvas that no single picture could fill`() throws {
+    @Test func `accepts a canvas larger than any single image`() throws {
         let file = HandmadeAWebP.file(
             HandmadeAWebP.canvas(20_000, 30) + HandmadeAWebP.animation
-                + HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy"), x: 19_960))
+                + HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy"), x: 19_960))
         let (frames, end) = walk(file)
         #expect(frames.map(\.rect) == [PixelRect(x: 19_960, y: 0, width: 40, height: 24)] && end == nil)
     }
 
-    @Test func `believes the picture where its frame says another size`() throws {
+    @Test func `uses the size of the image if its frame declares another size`() throws {
         let file = HandmadeAWebP.file(
             HandmadeAWebP.canvas(60, 60) + HandmadeAWebP.animation
-                + HandmadeAWebP.frame(try HandmadeAWebP.picture("lossy"), size: PixelSize(60, 60)))
+                + HandmadeAWebP.frame(try HandmadeAWebP.stillChunks("lossy"), size: PixelSize(60, 60)))
         #expect(walk(file).frames.map(\.rect.size) == [PixelSize(40, 24)])
     }
 
-    @Test func `stops at the limit of frames`() throws {
+    @Test func `stops at the frame limit`() throws {
         var limits = DecodeLimits.default
         limits.maxFrames = 4
         #expect(throws: CoderError.limit("frames", allowed: 4, requested: 5)) {
@@ -316,15 +316,15 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
     }
 }
 
-@Suite struct `Animated WebP that is still arriving` {
+@Suite struct `Animated WebP from a growing source` {
     @Test(arguments: [1, 7, 64, 300])
-    func `ends like one that was complete`(step: Int) throws {
+    func `has the same result as a complete source`(step: Int) throws {
         let bytes = try fixture()
         let source = ByteSource(bytes, arrived: 0)
         let decoder = try AWebPDecoder(DecoderSession(source: source))
         var info: ImageInfo?
         var current: (frame: FrameInfo, pixels: PixelBuffer)?
-        var pictures: [[UInt8]] = []
+        var images: [[UInt8]] = []
         var rowsEarly = 0
         var isAtEnd = false
         while !isAtEnd {
@@ -341,7 +341,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
                     let surface = Surface(buffer)
                     switch try decoder.decode(DecodeRequest(wantsPartial: frame.index == 0), into: surface) {
                     case .complete:
-                        pictures.append(CodecTests.bytes(of: buffer))
+                        images.append(CodecTests.bytes(of: buffer))
                         current = nil
                         continue
                     case .partial(let rect): rowsEarly = rect.y + rect.height
@@ -349,16 +349,16 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
                 }
             } catch {
                 if error.code != .needsInput { throw error }
-                // A frame behind the first is told of only once it is whole.
+                // A frame behind the first is reported only once it is complete.
                 #expect(current == nil || current?.frame.index == 0)
-                if source.isComplete { throw CoderError(.misuse, "asks for more than there is") }
+                if source.isComplete { throw CoderError(.misuse, "requests input after the end") }
             }
             if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
         }
         #expect(info?.frameCount == nil && info?.isAnimated == true)
         #expect(step > 1 || rowsEarly > 0)
         let names = ["lossy", "lossy-alpha", "lossless", "lossless-alpha"]
-        #expect(try pictures == names.map(HandmadeAWebP.samples) + [[0, 0, 0, 255]])
+        #expect(try images == names.map(HandmadeAWebP.samples) + [[0, 0, 0, 255]])
         #expect(try decoder.metadata().map(\.kind) == [.exif, .xmp, .icc])
     }
 }

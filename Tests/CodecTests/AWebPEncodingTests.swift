@@ -4,14 +4,14 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// A picture as it is to be seen, and for how long.
+/// A canvas and its duration.
 private struct Shown {
     var pixels: [UInt8]
     var duration = FrameDuration(40, over: 1000)
 }
 
 private func encode(
-    _ pictures: [Shown], _ size: PixelSize, _ options: CoderOptions = ["lossless": .bool(true)],
+    _ images: [Shown], _ size: PixelSize, _ options: CoderOptions = ["lossless": .bool(true)],
     loops: LoopCount = .infinite, blobs: [MetadataBlob] = []
 ) throws -> [UInt8] {
     let encoder = try AWebPEncoder(EncoderSession(options: options))
@@ -20,10 +20,10 @@ private func encode(
     info.orientation = .up
     try encoder.begin(info, to: sink)
     for blob in blobs { #expect(try encoder.add(blob)) }
-    for (index, picture) in pictures.enumerated() {
-        let surface = Surface(try buffer(picture.pixels, size))
+    for (index, image) in images.enumerated() {
+        let surface = Surface(try buffer(image.pixels, size))
         try encoder.add(
-            FrameInfo(index: index, rect: PixelRect(size), duration: picture.duration), pixels: surface)
+            FrameInfo(index: index, rect: PixelRect(size), duration: image.duration), pixels: surface)
     }
     try encoder.finish()
     return sink.written
@@ -54,7 +54,7 @@ private func frames(_ file: [UInt8]) throws -> [FrameInfo] {
     return all
 }
 
-/// What is seen, canvas by canvas; frames that are drawn over must not depend on how a program blends.
+/// The canvases of the file, in order; blended frames must not depend on how a program blends.
 private func play(_ file: [UInt8]) throws -> [[UInt8]] {
     let decoder = try decoder(file)
     let size = try decoder.readHeader().size
@@ -62,10 +62,10 @@ private func play(_ file: [UInt8]) throws -> [[UInt8]] {
     var cleared: PixelRect?
     var all: [[UInt8]] = []
     while let frame = try decoder.nextFrame() {
-        let picture = try PixelBuffer(size: frame.rect.size, format: .rgba8)
-        let surface = Surface(picture)
+        let image = try PixelBuffer(size: frame.rect.size, format: .rgba8)
+        let surface = Surface(image)
         #expect(try decoder.decode(DecodeRequest(), into: surface) == .complete)
-        let samples = bytes(of: picture)
+        let samples = bytes(of: image)
         #expect(frame.rect.x % 2 == 0 && frame.rect.y % 2 == 0)
         func each(_ rect: PixelRect, _ body: (_ to: Int, _ from: Int) -> Void) {
             for y in 0..<rect.height {
@@ -87,8 +87,8 @@ private func play(_ file: [UInt8]) throws -> [[UInt8]] {
     return all
 }
 
-/// Pictures of a size whose pixels a rule gives.
-private func pictures(
+/// Images of one size whose pixels follow a rule.
+private func images(
     _ count: Int, _ size: PixelSize, _ rule: (_ index: Int, _ x: Int, _ y: Int) -> [UInt8]
 ) -> [Shown] {
     (0..<count).map { index in
@@ -96,7 +96,7 @@ private func pictures(
     }
 }
 
-/// A square of 5 x 5 that wanders; the rest is `ground`.
+/// A square of 5 x 5 that moves; the rest is `ground`.
 private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground: [UInt8]) -> [UInt8] {
     (index * 3..<index * 3 + 5).contains(x) && (index..<index + 5).contains(y) ? square : ground
 }
@@ -106,39 +106,39 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
     private static let sequences: [(String, [Shown])] = [
         (
             "opaque",
-            pictures(6, size) {
+            images(6, size) {
                 wandering($0, $1, $2, square: [200, 10, 10, 255], ground: [UInt8($1 * 8), UInt8($2 * 15), 77, 255])
             }
         ),
         (
-            "a square on nothing",
-            pictures(6, size) { wandering($0, $1, $2, square: [9, 8, 7, 255], ground: [0, 0, 0, 0]) }
+            "a square on transparency",
+            images(6, size) { wandering($0, $1, $2, square: [9, 8, 7, 255], ground: [0, 0, 0, 0]) }
         ),
         (
             "translucent",
-            pictures(6, size) { wandering($0, $1, $2, square: [250, 100, 50, 100], ground: [0, 0, 255, 60]) }
+            images(6, size) { wandering($0, $1, $2, square: [250, 100, 50, 100], ground: [0, 0, 255, 60]) }
         ),
         (
-            "a hole in a wall",
-            pictures(6, size) { wandering($0, $1, $2, square: [0, 0, 0, 0], ground: [1, 2, 3, 255]) }
+            "a hole in an opaque area",
+            images(6, size) { wandering($0, $1, $2, square: [0, 0, 0, 0], ground: [1, 2, 3, 255]) }
         ),
         (
-            "everything at once",
-            pictures(5, size) { [UInt8($0 * 50 + $1), UInt8($1 * $2 % 256), UInt8($2 * 9), UInt8(255 - $0)] }
+            "every pixel",
+            images(5, size) { [UInt8($0 * 50 + $1), UInt8($1 * $2 % 256), UInt8($2 * 9), UInt8(255 - $0)] }
         ),
-        ("vanishing", pictures(3, size) { index, _, _ in index == 1 ? [0, 0, 0, 0] : [5, 5, 5, 255] }),
+        ("vanishing", images(3, size) { index, _, _ in index == 1 ? [0, 0, 0, 0] : [5, 5, 5, 255] }),
         (
             "one pixel at the corner",
-            pictures(3, size) { $0 == 1 && $1 == 30 && $2 == 16 ? [255, 255, 255, 255] : [30, 60, 90, 255] }
+            images(3, size) { $0 == 1 && $1 == 30 && $2 == 16 ? [255, 255, 255, 255] : [30, 60, 90, 255] }
         ),
     ]
 
     @Test(arguments: sequences.indices, [0, 1, 2])
-    func `loses nothing`(index: Int, keys: Int64) throws {
-        let (name, pictures) = Self.sequences[index]
+    func `is lossless`(index: Int, keys: Int64) throws {
+        let (name, images) = Self.sequences[index]
         let file = try encode(
-            pictures, Self.size, ["lossless": .bool(true), "awebp.kmax": .integer(keys)])
-        #expect(try play(file) == pictures.map(\.pixels), "\(name)")
+            images, Self.size, ["lossless": .bool(true), "awebp.kmax": .integer(keys)])
+        #expect(try play(file) == images.map(\.pixels), "\(name)")
         if keys > 0 {
             let whole = try frames(file).map { $0.rect == PixelRect(Self.size) && $0.blend == .source }
             #expect(stride(from: 0, to: whole.count, by: Int(keys)).allSatisfy { whole[$0] }, "\(name)")
@@ -146,34 +146,34 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
     }
 
     @Test(arguments: [PixelSize(1, 1), PixelSize(2, 1), PixelSize(1, 3), PixelSize(17, 16)])
-    func `takes any size`(size: PixelSize) throws {
-        let shown = pictures(4, size) { [UInt8($0 * 60), UInt8($1), UInt8($2), 255] }
+    func `encodes any size`(size: PixelSize) throws {
+        let shown = images(4, size) { [UInt8($0 * 60), UInt8($1), UInt8($2), 255] }
         #expect(try play(encode(shown, size)) == shown.map(\.pixels))
     }
 
-    @Test func `codes what changes alone`() throws {
+    @Test func `codes only changed pixels`() throws {
         let all = try frames(encode(Self.sequences[0].1, Self.size))
-        // From a square at (0, 0) to one at (3, 1), and so on; places are even.
+        // From a square at (0, 0) to one at (3, 1), and so on; positions are even.
         #expect(all.map(\.rect)[1] == PixelRect(x: 0, y: 0, width: 8, height: 6))
         #expect(all.map(\.rect)[2] == PixelRect(x: 2, y: 0, width: 9, height: 7))
         #expect(all.map(\.blend) == [.source] + [Blend](repeating: .over, count: 5))
     }
 
-    @Test func `clears the frame before where that is less`() throws {
+    @Test func `clears the frame before if that is smaller`() throws {
         let all = try frames(encode(Self.sequences[1].1, Self.size))
         #expect(all.dropFirst().dropLast().allSatisfy { $0.disposal == .background })
         #expect(all.dropFirst(2).allSatisfy { $0.rect.width <= 6 && $0.rect.height <= 6 })
     }
 
-    @Test func `lets equal pictures last longer`() throws {
-        let one = pictures(1, Self.size) { _, x, y in [UInt8(x), UInt8(y), 0, 255] }[0]
-        let other = pictures(1, Self.size) { _, x, y in [UInt8(x), UInt8(y), 1, 255] }[0]
+    @Test func `merges equal images into one longer frame`() throws {
+        let one = images(1, Self.size) { _, x, y in [UInt8(x), UInt8(y), 0, 255] }[0]
+        let other = images(1, Self.size) { _, x, y in [UInt8(x), UInt8(y), 1, 255] }[0]
         let all = try frames(encode([one, one, one, other, other, one], Self.size))
         #expect(all.map(\.duration) == [120, 80, 40].map { FrameDuration($0, over: 1000) })
     }
 
-    @Test func `does not add up what it had to round or cannot store`() throws {
-        var one = pictures(1, Self.size) { _, _, _ in [1, 1, 1, 255] }[0]
+    @Test func `does not merge durations that are rounded or too long`() throws {
+        var one = images(1, Self.size) { _, _, _ in [1, 1, 1, 255] }[0]
         one.duration = FrameDuration(1, over: 30)
         #expect(try frames(encode([one, one, one], Self.size)).map(\.duration.numerator) == [33, 34, 33])
         one.duration = FrameDuration(16_777, over: 1)
@@ -183,17 +183,17 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
     }
 
     @Test(arguments: [FrameDuration(1, over: 30), FrameDuration(1001, over: 60_000), FrameDuration(7, over: 1 << 31)])
-    func `does not drift`(duration: FrameDuration) throws {
+    func `rounds durations without drift`(duration: FrameDuration) throws {
         let size = PixelSize(2, 2)
-        var shown = pictures(300, size) { index, _, _ in [UInt8(index % 256), UInt8(index / 256), 0, 255] }
+        var shown = images(300, size) { index, _, _ in [UInt8(index % 256), UInt8(index / 256), 0, 255] }
         for index in shown.indices { shown[index].duration = duration }
         let sum = try frames(encode(shown, size)).reduce(0) { $0 + Int($1.duration.numerator) }
         let exact = 300 * 1000 * Double(duration.numerator) / Double(duration.denominator)
         #expect(abs(Double(sum) - exact) <= 1)
     }
 
-    @Test func `cuts a frame that is too long`() throws {
-        var shown = pictures(2, Self.size) { index, _, _ in [UInt8(index), 1, 1, 255] }
+    @Test func `cuts a duration that is too long`() throws {
+        var shown = images(2, Self.size) { index, _, _ in [UInt8(index), 1, 1, 255] }
         shown[0].duration = FrameDuration(16_778, over: 1)
         #expect(try frames(encode(shown, Self.size)).map(\.duration.numerator) == [0xFF_FFFF, 40])
     }
@@ -203,8 +203,8 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
             (.infinite, .infinite), (.plays(1), .plays(1)), (.plays(7), .plays(7)), (.unknown, .plays(1)),
             (.plays(70_000), .plays(65_535)),
         ] as [(LoopCount, LoopCount)])
-    func `stores how often it plays`(given: LoopCount, stored: LoopCount) throws {
-        let shown = pictures(2, Self.size) { index, _, _ in [UInt8(index), 0, 0, 255] }
+    func `stores the loop count`(given: LoopCount, stored: LoopCount) throws {
+        let shown = images(2, Self.size) { index, _, _ in [UInt8(index), 0, 0, 255] }
         #expect(try decoder(encode(shown, Self.size, loops: given)).readHeader().loopCount == stored)
     }
 
@@ -214,7 +214,7 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
             MetadataBlob(.icc, [4, 5, 6]),
         ]
         let decoder = try decoder(encode(Self.sequences[0].1, Self.size, blobs: blobs))
-        // The pixels were turned by who handed them over.
+        // The caller has rotated the pixels already.
         #expect(try decoder.readHeader().orientation == .up)
         #expect(
             try decoder.metadata() == [
@@ -223,7 +223,7 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
             ])
     }
 
-    @Test func `writes a still where there is one picture`() throws {
+    @Test func `writes a still for a single image`() throws {
         let source = try #require(readFile(Repository.fixture("webp/gradient.pam"))).suffix(40 * 24 * 4)
         let file = try encode(
             [Shown(pixels: Array(source))], PixelSize(40, 24), ["lossless": .bool(true), "webp.exact": .bool(true)])
@@ -231,7 +231,7 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
         #expect(file == readFile(Repository.fixture("webp/lossless-alpha.webp")))
     }
 
-    @Test func `leaves what is no animation to the still encoder`() throws {
+    @Test func `passes non-animations to the still encoder`() throws {
         let encoder = try AWebPEncoder(EncoderSession(options: ["quality": .real(90)]))
         let source = try #require(readFile(Repository.fixture("webp/gradient.pam"))).suffix(40 * 24 * 4)
         let sink = ByteSink()
@@ -242,46 +242,46 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
         #expect(sink.written == readFile(Repository.fixture("webp/lossy-alpha.webp")))
     }
 
-    @Test func `is near what it was given where it may lose`() throws {
+    @Test func `stays close to the source if lossy`() throws {
         let size = PixelSize(64, 48)
-        let shown = pictures(8, size) {
+        let shown = images(8, size) {
             wandering($0, $1 / 2, $2 / 2, square: [200, 40, 40, 255], ground: [UInt8($1 * 3), UInt8($2 * 4), 90, 255])
         }
         let lossy = try encode(shown, size, ["quality": .real(95)])
         let mixed = try encode(shown, size, ["quality": .real(95), "awebp.mixed": .bool(true)])
         #expect(try decoder(lossy).readHeader().isLossy && mixed.count <= lossy.count)
-        for (seen, picture) in zip(try play(lossy), shown) {
-            let off = zip(seen, picture.pixels).map { abs(Int($0) - Int($1)) }
+        for (seen, image) in zip(try play(lossy), shown) {
+            let off = zip(seen, image.pixels).map { abs(Int($0) - Int($1)) }
             #expect(off.reduce(0, +) < 3 * off.count)
         }
     }
 
     @Test(arguments: [PixelSize(16_384, 1), PixelSize(1, 16_384)])
-    func `refuses sides that no frame has`(size: PixelSize) throws {
+    func `refuses sides that are too long`(size: PixelSize) throws {
         #expect(throws: CoderError.self) {
             try encode([Shown(pixels: [UInt8](repeating: 0, count: size.width * size.height * 4))], size)
         }
     }
 
     @Test(arguments: [["awebp.kmax": -1], ["awebp.kmin": 9, "awebp.kmax": 3]] as [[String: Int64]])
-    func `refuses distances that cannot be`(values: [String: Int64]) {
+    func `refuses invalid key frame distances`(values: [String: Int64]) {
         let options = CoderOptions(values.mapValues(OptionValue.integer))
         #expect(throws: CoderError.self) { try AWebPEncoder(EncoderSession(options: options)) }
     }
 
-    @Test func `goes on for ten thousand frames`() throws {
+    @Test func `encodes ten thousand frames`() throws {
         let size = PixelSize(3, 3)
-        let shown = pictures(10_000, size) {
+        let shown = images(10_000, size) {
             $1 == 1 && $2 == 1 ? [UInt8($0 % 256), UInt8($0 / 256), 0, 255] : [9, 9, 9, 255]
         }
         let all = try frames(encode(shown, size, ["lossless": .bool(true), "effort": .integer(0)]))
         #expect(all.count == 10_000 && all.allSatisfy { $0.index == 0 || $0.rect.width <= 2 })
     }
 
-    /// libwebp's own programs, where they are installed.
+    /// libwebp's own programs, if they are installed.
     @Test(
         .enabled(if: (try? run(["webpmux", "-version"]).status) == 0 && (try? run(["dwebp", "-version"]).status) == 0))
-    func `is read by others as it is read here`() throws {
+    func `decodes the same in libwebp's programs`() throws {
         let place = TemporaryDirectory()
         for (name, shown) in Self.sequences {
             let file = try encode(shown, Self.size)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A colour as CIE 015 measures it under D65: the judge of what other metrics choose.
+/// A color in CIE L*a*b* (CIE 015, D65): the reference for judging other metrics.
 struct CIELAB {
     var lightness, a, b: Double
 
@@ -13,7 +13,7 @@ struct CIELAB {
         (lightness, a, self.b) = (116 * y - 16, 500 * (x - y), 200 * (y - z))
     }
 
-    /// The mean distance between pixels of two RGBA pictures.
+    /// The mean distance between pixels of two RGBA images.
     static func error(_ a: [UInt8], _ b: [UInt8]) -> Double {
         let distances = stride(from: 0, to: a.count, by: 4).map { place -> Double in
             let (x, y) = (

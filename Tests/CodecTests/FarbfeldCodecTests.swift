@@ -5,7 +5,7 @@ import Testing
 
 /// The expected bytes follow from farbfeld(5) by hand.
 @Suite struct `Farbfeld codec` {
-    /// 2×2: red, half-clear green / blue, a colour with eight different bytes.
+    /// 2×2: red, half-clear green / blue, a color with eight different bytes.
     static let file: [UInt8] =
         Array("farbfeld".utf8) + [0, 0, 0, 2, 0, 0, 0, 2] + [
             0xFF, 0xFF, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF, 0, 0, 0x80, 0x00,
@@ -21,7 +21,7 @@ import Testing
 
     private func canvas() throws -> PixelBuffer { try PixelBuffer(size: PixelSize(2, 2), format: .rgba16) }
 
-    /// The samples as the machine stores them.
+    /// The samples in native byte order.
     private func samples(_ buffer: PixelBuffer) -> [UInt16] {
         (0..<buffer.size.height).flatMap { y in
             buffer.withRow(y) { row in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `tells size and depth`() throws {
+    @Test func `reports size and depth`() throws {
         let info = try decoder(Self.file).readHeader()
 
         #expect(info == ImageInfo(size: PixelSize(2, 2), nativeFormat: .rgba16, bitDepth: 16))
@@ -57,9 +57,9 @@ import Testing
         #expect(samples(second) == Self.samples)
     }
 
-    // MARK: Bytes that are not all there
+    // MARK: Incomplete bytes
 
-    @Test func `hands out complete rows as they arrive`() throws {
+    @Test func `delivers complete rows as they arrive`() throws {
         let source = ByteSource(Self.file, arrived: 16)
         let decoder = FarbfeldDecoder(DecoderSession(source: source))
         let canvas = try canvas()
@@ -78,7 +78,7 @@ import Testing
         #expect(samples(canvas) == Self.samples)
     }
 
-    @Test(arguments: 0..<48) func `waits while a file grows and calls a cut one truncated`(count: Int) {
+    @Test(arguments: 0..<48) func `waits while a file grows and reports a cut file as truncated`(count: Int) {
         func attempt(_ source: ByteSource) throws(CoderError) {
             let decoder = FarbfeldDecoder(DecoderSession(source: source))
             _ = try decoder.readHeader()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `leaves the rows that are there when the file is cut`() throws {
+    @Test func `delivers the rows of a cut file`() throws {
         let decoder = decoder(Array(Self.file.dropLast()))
         let canvas = try canvas()
 
@@ -102,15 +102,15 @@ import Testing
         #expect(samples(canvas)[..<8] == Self.samples[..<8])
     }
 
-    // MARK: Bytes that are wrong
+    // MARK: Invalid bytes
 
     @Test(arguments: [Array("farbfelf".utf8), Array("f".utf8) + [0], [0x89, 0x50]])
-    func `calls another signature another format`(bytes: [UInt8]) {
+    func `refuses another signature as not its own`(bytes: [UInt8]) {
         #expect { try decoder(bytes).readHeader() } throws: { ($0 as? CoderError)?.code == .notMine }
     }
 
     @Test(arguments: [[0, 0, 0, 0, 0, 0, 0, 2], [0, 0, 0, 2, 0, 0, 0, 0], [UInt8](repeating: 0xFF, count: 8)])
-    func `calls a size damage that no memory can hold`(size: [UInt8]) {
+    func `reports a size that exceeds memory as corrupt`(size: [UInt8]) {
         let file = Array("farbfeld".utf8) + size
 
         #expect { try decoder(file).readHeader() } throws: { ($0 as? CoderError)?.code == .corrupt }

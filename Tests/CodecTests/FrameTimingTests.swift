@@ -6,7 +6,7 @@ import GIFCodec
 import ImageModel
 import Testing
 
-/// The rooms that write animations.
+/// The plugins that write animations.
 private enum Writer: CaseIterable {
     case gif, apng, webp, avif
 
@@ -28,8 +28,8 @@ private enum Writer: CaseIterable {
         }
     }
 
-    /// Seconds that one given frame is shown at most: 16 delays of 65535 hundredths; 16 bits; 24 bits of milliseconds;
-    /// 32 bits of units, of which a second has at most 2²⁴.
+    /// The maximum duration of one given frame in seconds: 16 delays of 65535 hundredths; 16 bits; 24 bits of
+    /// milliseconds; 32 bits of units, at most 2²⁴ units per second.
     var longest: Double {
         switch self {
         case .gif: 16 * 655.35
@@ -40,9 +40,9 @@ private enum Writer: CaseIterable {
     }
 }
 
-/// Frames that last so long, of two pictures in turn; what is written about them.
+/// Writes frames with these durations, of two alternating images; returns the stored durations.
 private func written(
-    _ durations: [FrameDuration], by writer: Writer, host: ListeningHost = ListeningHost(), announced: Int? = nil
+    _ durations: [FrameDuration], by writer: Writer, host: RecordingHost = RecordingHost(), announced: Int? = nil
 ) throws -> [FrameDuration] {
     let size = PixelSize(16, 16)
     let session = EncoderSession(options: ["effort": .integer(3)], host: try host.services())
@@ -52,13 +52,13 @@ private func written(
         size: size, nativeFormat: .rgba8, frameCount: announced, loopCount: .infinite, isAnimated: announced != 1)
     #expect(try encoder.acceptedFormats(for: info).contains(.rgba8))
     try encoder.begin(info, to: sink)
-    let pictures = try [UInt8(40), 200].map { shade in try canvas(size, .rgba8) { _, _ in [shade, 9, 99, 255] } }
+    let images = try [UInt8(40), 200].map { shade in try canvas(size, .rgba8) { _, _ in [shade, 9, 99, 255] } }
     for (index, duration) in durations.enumerated() {
         try encoder.add(
-            FrameInfo(index: index, rect: PixelRect(size), duration: duration), pixels: Surface(pictures[index % 2]))
+            FrameInfo(index: index, rect: PixelRect(size), duration: duration), pixels: Surface(images[index % 2]))
     }
     try encoder.finish()
-    // A still tells no time.
+    // A still stores no duration.
     if durations.count == 1 { return [] }
     let decoder = try writer.decoder(DecoderSession(source: ByteSource(sink.written)))
     _ = try decoder.readHeader()
@@ -71,7 +71,7 @@ private func seconds(_ durations: [FrameDuration]) -> Double {
     durations.reduce(0) { $0 + ($1.denominator == 0 ? 0 : Double($1.numerator) / Double($1.denominator)) }
 }
 
-/// The longest unit that something is written in.
+/// The longest unit that a writer uses.
 private func unit(_ durations: [FrameDuration]) -> Double {
     durations.reduce(0) { max($0, $1.denominator == 0 ? 0 : 1 / Double($1.denominator)) }
 }
@@ -86,7 +86,7 @@ private struct Fractions {
 
     mutating func count() -> Int { 1 + Int(next() % 50) }
 
-    /// One of two random numbers of 32 bits, now and then with fewer bits or close to what 32 bits hold.
+    /// One of two random 32-bit numbers, sometimes with fewer bits or close to the maximum.
     mutating func next(below longest: Double) -> FrameDuration {
         while true {
             let kind = next() % 4
@@ -105,9 +105,9 @@ private struct Fractions {
 /// Primes just below 2³², 2³⁰ and 2³¹: no two have a small common denominator.
 private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_073_741_789, 2_147_483_647, 65_521]
 
-@Suite struct `Durations that are written` {
+@Suite struct `Encoded durations` {
     @Test(arguments: Writer.allCases, 0..<12)
-    fileprivate func `add up to what was given, whatever the fractions`(writer: Writer, seed: Int) throws {
+    fileprivate func `add up to the given sum for any fractions`(writer: Writer, seed: Int) throws {
         var fractions = Fractions(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<(writer == .avif ? 1 : 8) {
             let given = (0..<fractions.count()).map { _ in fractions.next(below: writer.longest) }
@@ -121,7 +121,7 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
     }
 
     @Test(arguments: Writer.allCases)
-    fileprivate func `add up where the denominators are primes of 32 bits`(writer: Writer) throws {
+    fileprivate func `add up with denominators that are 32-bit primes`(writer: Writer) throws {
         for shift in primes.indices {
             let order = primes[shift...] + primes[..<shift]
             for eighths in 1...7 as ClosedRange<UInt32> {
@@ -142,22 +142,22 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
             [FrameDuration(.max, over: 2), FrameDuration(.max - 1, over: .max), FrameDuration(1, over: 1 << 31)],
             primes.map { FrameDuration(1, over: $0) }, primes.map { FrameDuration(.max, over: $0 / 65_000) },
         ])
-    fileprivate func `may be as short and as long as 32 bits can say`(writer: Writer, cycle: [FrameDuration]) throws {
+    fileprivate func `may be as short and as long as 32 bits allow`(writer: Writer, cycle: [FrameDuration]) throws {
         let count = writer == .avif ? 12 : 50
         let given = (0..<count).map { cycle[$0 % cycle.count] }
         let got = try written(given, by: writer)
         #expect((count...count * 16).contains(got.count))
-        // In PNG a denominator of 0 stands for 100.
+        // In PNG a denominator of 0 means 100.
         let most = given.map { $0.denominator == 0 ? FrameDuration($0.numerator, over: 100) : $0 }
         #expect(seconds(got) <= seconds(most) + Double(count) / 100)
     }
 
     @Test(arguments: Writer.allCases, [2, 5])
-    fileprivate func `that are too long are cut, with one warning`(writer: Writer, count: Int) throws {
-        let host = ListeningHost()
+    fileprivate func `are cut if too long, with one warning`(writer: Writer, count: Int) throws {
+        let host = RecordingHost()
         let long = FrameDuration(.max, over: 1)
         let got = try written([FrameDuration](repeating: long, count: count), by: writer, host: host)
-        #expect(host.warnings.count == 1 && host.warnings[0].contains("shorter"), "\(host.warnings)")
+        #expect(host.warnings.count == 1 && host.warnings[0].contains("was cut"), "\(host.warnings)")
         #expect(host.warnings.allSatisfy { !$0.contains("kept") })
         // AVIF's units are those of whole seconds here.
         let longest = writer == .avif ? Double(UInt32.max) / 90_000 : writer.longest
@@ -166,8 +166,8 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
     }
 
     @Test(arguments: Writer.allCases)
-    fileprivate func `that are cut leave the others as they are`(writer: Writer) throws {
-        let host = ListeningHost()
+    fileprivate func `that are cut do not affect the others`(writer: Writer) throws {
+        let host = RecordingHost()
         let given = [FrameDuration(1, over: 10), FrameDuration(.max, over: 1), FrameDuration(3, over: 10)]
         let got = try written(given, by: writer, host: host)
         #expect(host.warnings.count == 1, "\(host.warnings)")
@@ -176,18 +176,18 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
     }
 
     @Test(arguments: Writer.allCases)
-    fileprivate func `that are rounded are warned of once`(writer: Writer) throws {
-        let host = ListeningHost()
+    fileprivate func `cause one warning if rounded`(writer: Writer) throws {
+        let host = RecordingHost()
         _ = try written(primes.map { FrameDuration($0 / 3, over: $0) }, by: writer, host: host)
         #expect(host.warnings.count == 1 && host.warnings[0].contains("rounded"), "\(host.warnings)")
-        let exact = ListeningHost()
+        let exact = RecordingHost()
         _ = try written([FrameDuration(1, over: 10), FrameDuration(3, over: 25)], by: writer, host: exact)
         #expect(exact.warnings.isEmpty)
     }
 
     @Test(arguments: [FrameDuration(0, over: 1), .unknown])
-    func `are a unit in AVIF where they are nothing, with a warning`(none: FrameDuration) throws {
-        let host = ListeningHost()
+    func `of 0 become one unit in AVIF, with a warning`(none: FrameDuration) throws {
+        let host = RecordingHost()
         let tenth = FrameDuration(1, over: 10)
         let got = try written([tenth, none, none, tenth], by: .avif, host: host)
         #expect(got == [9000, 1, 1, 9000].map { FrameDuration($0, over: 90_000) })
@@ -195,12 +195,12 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
     }
 
     @Test(arguments: Writer.allCases)
-    fileprivate func `mean nothing in a still, with a warning`(writer: Writer) throws {
+    fileprivate func `are dropped in a still, with a warning`(writer: Writer) throws {
         for duration in [.unknown, FrameDuration(0, over: 1), FrameDuration(.max, over: 1), FrameDuration(1, over: 7)] {
             for announced in [1, nil] where writer != .gif {
-                let host = ListeningHost()
+                let host = RecordingHost()
                 _ = try written([duration], by: writer, host: host, announced: announced)
-                #expect(host.warnings.allSatisfy { $0.contains("makes a still") }, "\(duration), \(host.warnings)")
+                #expect(host.warnings.allSatisfy { $0.contains("written as a still") }, "\(duration), \(host.warnings)")
                 #expect(host.warnings.count <= 1)
             }
         }
@@ -208,7 +208,7 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
 
     @Test func `are cancelled between the frames that GIF adds`() throws {
         func polls(_ seconds: UInt32) throws -> Int {
-            let host = ListeningHost()
+            let host = RecordingHost()
             _ = try written([FrameDuration(seconds, over: 1), FrameDuration(1, over: 1)], by: .gif, host: host)
             return host.polls
         }

@@ -12,27 +12,27 @@ private struct Dice {
     }
 }
 
-/// What viewers show after each frame; with giflib's pixels and with ours it has to be the same.
+/// The canvas after each frame; it must be the same with giflib's pixels and with ours.
 private func shown(_ file: [UInt8], _ size: PixelSize) throws -> [[UInt8]] {
     let own = try decodeGIF(file).frames
-    let pictures = composited(own, size)
+    let images = composited(own, size)
     let foreign = try #require(giflibFrames(file))
     #expect(foreign.map(\.info.rect) == own.map(\.info.rect))
     #expect(foreign.map(\.info.duration) == own.map(\.info.duration))
     let mixed = zip(own, foreign).map { DecodedFrame(info: $0.info, pixels: $1.pixels) }
-    #expect(composited(mixed, size) == pictures)
-    return pictures
+    #expect(composited(mixed, size) == images)
+    return images
 }
 
-/// The last picture of an animation whose frames may have been merged.
+/// The last image of an animation whose frames may have been merged.
 private func hundredths(_ file: [UInt8]) throws -> [Int] {
     try decodeGIF(file).frames.map { Int($0.info.duration.numerator) }
 }
 
-/// Pictures of boxes that come and go on a ground that is transparent or not.
+/// Images of boxes that appear and disappear on a transparent or opaque background.
 private func boxes(_ size: PixelSize, frames: Int, seed: Int, hasHoles: Bool, colors: Int) -> [[UInt8]] {
     var dice = Dice(state: UInt64(seed))
-    var picture = [UInt8](repeating: hasHoles ? 0 : 255, count: size.width * size.height * 4)
+    var image = [UInt8](repeating: hasHoles ? 0 : 255, count: size.width * size.height * 4)
     return (0..<frames).map { _ in
         for _ in 0..<dice.roll(3) {
             let (x, y) = (dice.roll(size.width), dice.roll(size.height))
@@ -44,15 +44,15 @@ private func boxes(_ size: PixelSize, frames: Int, seed: Int, hasHoles: Bool, co
             for row in y...bottom {
                 for column in x...right {
                     let place = (row * size.width + column) * 4
-                    picture.replaceSubrange(place..<place + 4, with: pixel)
+                    image.replaceSubrange(place..<place + 4, with: pixel)
                 }
             }
         }
-        return picture
+        return image
     }
 }
 
-/// A photo's stand-in: smooth colours with grain, a window of which moves with the frame.
+/// A synthetic photo: smooth colors with grain, and a window that moves with the frame.
 private func grained(_ size: PixelSize, frames: Int, step: Int, grain: Int) -> [[UInt8]] {
     var dice = Dice(state: 7)
     return (0..<frames).map { frame in
@@ -70,23 +70,23 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
 }
 
 @Suite struct `GIF animation encoder` {
-    @Test(arguments: 0..<24) func `shows exactly what has few colours`(_ seed: Int) throws {
+    @Test(arguments: 0..<24) func `keeps images of few colors exactly`(_ seed: Int) throws {
         let size = [PixelSize(1, 1), PixelSize(7, 5), PixelSize(33, 17), PixelSize(130, 129)][seed % 4]
-        // Up to 3000 in all, but never more than 25 or so at a time: palettes come and go.
-        let pictures = boxes(size, frames: 24, seed: seed, hasHoles: seed % 3 != 0, colors: seed % 2 == 0 ? 30 : 3000)
-        let given = GivenFrame.sequence(pictures, size, each: FrameDuration(1, over: 100))
+        // Up to 3000 in all, but never more than about 25 at a time: palettes change.
+        let images = boxes(size, frames: 24, seed: seed, hasHoles: seed % 3 != 0, colors: seed % 2 == 0 ? 30 : 3000)
+        let given = GivenFrame.sequence(images, size, each: FrameDuration(1, over: 100))
         for palette in ["auto", "local"] {
             let file = try encodeGIF(size, .rgba8, given, options: ["gif.palette": .string(palette)])
             let got = try shown(file, size)
             var expanded: [[UInt8]] = []
-            for (picture, delay) in zip(got, try hundredths(file)) {
-                expanded += [[UInt8]](repeating: picture, count: delay)
+            for (image, delay) in zip(got, try hundredths(file)) {
+                expanded += [[UInt8]](repeating: image, count: delay)
             }
-            #expect(expanded == pictures)
+            #expect(expanded == images)
         }
     }
 
-    @Test func `keeps 256 opaque colours and goes on`() throws {
+    @Test func `keeps 256 opaque colors, then other frames`() throws {
         let size = PixelSize(16, 16)
         let first = (0..<256).flatMap { (index: Int) -> [UInt8] in
             [UInt8(index), UInt8(255 - index), 9, 255]
@@ -95,13 +95,13 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         second.replaceSubrange(0..<4, with: [UInt8](first[400..<404]))
         var third = second
         third.replaceSubrange(40..<44, with: [1, 2, 3, 255])
-        let pictures = [first, second, third]
+        let images = [first, second, third]
         let file = try encodeGIF(
-            size, .rgba8, GivenFrame.sequence(pictures, size, each: .milliseconds(50)))
-        #expect(try shown(file, size) == pictures)
+            size, .rgba8, GivenFrame.sequence(images, size, each: .milliseconds(50)))
+        #expect(try shown(file, size) == images)
     }
 
-    @Test func `draws only what changes`() throws {
+    @Test func `draws only changes`() throws {
         let size = PixelSize(20, 10)
         let first = [UInt8](repeating: 50, count: 20 * 10)
         var second = first
@@ -121,9 +121,9 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
 
     @Test func `adds up the durations of equal frames without drift`() throws {
         let size = PixelSize(2, 1)
-        let pictures: [[UInt8]] = (0..<90).map { $0 % 3 == 2 ? [1, 2] : [3, 4] }
+        let images: [[UInt8]] = (0..<90).map { $0 % 3 == 2 ? [1, 2] : [3, 4] }
         let file = try encodeGIF(
-            size, .gray8, GivenFrame.sequence(pictures, size, each: FrameDuration(1, over: 30)))
+            size, .gray8, GivenFrame.sequence(images, size, each: FrameDuration(1, over: 30)))
         let delays = try hundredths(file)
         // Runs of two and one of 3⅓ hundredths each; never more than half a hundredth off.
         #expect(delays.count == 60 && delays.reduce(0, +) == 300)
@@ -131,7 +131,7 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         #expect(try decodeGIF(file).frames.first?.pixels == [3, 3, 3, 255, 4, 4, 4, 255])
     }
 
-    @Test func `splits what is longer than a delay can be`() throws {
+    @Test func `splits durations longer than one delay`() throws {
         let size = PixelSize(3, 3)
         let red = [UInt8](repeating: 0, count: 36).enumerated().map { $0.offset % 4 % 3 == 0 ? UInt8(255) : 0 }
         let nothing = [UInt8](repeating: 0, count: 36)
@@ -143,7 +143,7 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
     }
 
     @Test(arguments: [LoopCount.plays(70000), .plays(3), .infinite, .unknown])
-    func `says how often it is played`(_ count: LoopCount) throws {
+    func `stores the loop count`(_ count: LoopCount) throws {
         let size = PixelSize(1, 1)
         let given = GivenFrame.sequence([[1], [2]], size, each: .milliseconds(20))
         let expected: LoopCount =
@@ -155,55 +155,55 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         #expect(try decodeGIF(encodeGIF(size, .gray8, given, loops: count)).info.loopCount == expected)
     }
 
-    @Test(arguments: ["none", "ordered", "diffusion"]) func `leaves alone what does not move`(_ dither: String) throws {
+    @Test(arguments: ["none", "ordered", "diffusion"]) func `does not redraw static parts`(_ dither: String) throws {
         let size = PixelSize(64, 48)
         let still = grained(size, frames: 1, step: 0, grain: 30)[0]
         let moving = grained(size, frames: 6, step: 9, grain: 30)
-        // A window of 20 × 10 moves, all else stays.
-        let pictures = moving.map { picture in
+        // A window of 20 × 10 moves, the rest stays.
+        let images = moving.map { image in
             var result = still
             for y in 10..<20 {
                 let row = (y * 64 + 20) * 4..<(y * 64 + 40) * 4
-                result.replaceSubrange(row, with: picture[row])
+                result.replaceSubrange(row, with: image[row])
             }
             return result
         }
         let file = try encodeGIF(
-            size, .rgba8, GivenFrame.sequence(pictures, size, each: .milliseconds(40)),
+            size, .rgba8, GivenFrame.sequence(images, size, each: .milliseconds(40)),
             options: ["gif.dither": .string(dither)])
         let window = PixelRect(x: 20, y: 10, width: 20, height: 10)
         #expect(try decodeGIF(file).frames.dropFirst().allSatisfy { window.contains($0.info.rect) })
         let got = try shown(file, size)
         #expect(got.count == 6)
-        for (picture, expected) in zip(got, pictures) { #expect(meanSquare(picture, expected) < 250) }
+        for (image, expected) in zip(got, images) { #expect(meanSquare(image, expected) < 250) }
     }
 
-    @Test func `stays close where every pixel changes`() throws {
+    @Test func `stays close to the source if every pixel changes`() throws {
         let size = PixelSize(48, 32)
-        let pictures = grained(size, frames: 8, step: 3, grain: 4)
-        let file = try encodeGIF(size, .rgba8, GivenFrame.sequence(pictures, size, each: .milliseconds(40)))
+        let images = grained(size, frames: 8, step: 3, grain: 4)
+        let file = try encodeGIF(size, .rgba8, GivenFrame.sequence(images, size, each: .milliseconds(40)))
         let got = try shown(file, size)
-        #expect(got.count == pictures.count)
-        // The usual 6 × 6 × 6 colours, evenly spread, are off by 51² / 12; frames that share others may lose as much.
-        for (picture, expected) in zip(got, pictures) { #expect(meanSquare(picture, expected) < 51 * 51 / 12) }
+        #expect(got.count == images.count)
+        // The usual 6 × 6 × 6 colors, evenly spread, are off by 51² / 12; frames that share others may lose as much.
+        for (image, expected) in zip(got, images) { #expect(meanSquare(image, expected) < 51 * 51 / 12) }
     }
 
-    @Test func `does not draw noise again and again`() throws {
+    @Test func `does not redraw noise`() throws {
         let size = PixelSize(48, 32)
         let noisy = grained(size, frames: 8, step: 0, grain: 2)
         let moving = grained(size, frames: 8, step: 5, grain: 2)
-        func bytes(_ pictures: [[UInt8]]) throws -> Int {
-            try encodeGIF(size, .rgba8, GivenFrame.sequence(pictures, size, each: .milliseconds(40))).count
+        func bytes(_ images: [[UInt8]]) throws -> Int {
+            try encodeGIF(size, .rgba8, GivenFrame.sequence(images, size, each: .milliseconds(40))).count
         }
         #expect(try bytes(noisy) * 2 < bytes(moving))
     }
 
-    @Test(arguments: [2, 3, 16, 255]) func `keeps to a number of colours`(_ limit: Int) throws {
+    @Test(arguments: [2, 3, 16, 255]) func `keeps the color limit`(_ limit: Int) throws {
         let size = PixelSize(32, 24)
-        let pictures = grained(size, frames: 3, step: 5, grain: 3)
+        let images = grained(size, frames: 3, step: 5, grain: 3)
         for palette in ["auto", "global", "local"] {
             let file = try encodeGIF(
-                size, .rgba8, GivenFrame.sequence(pictures, size, each: .milliseconds(40)),
+                size, .rgba8, GivenFrame.sequence(images, size, each: .milliseconds(40)),
                 options: ["gif.colors": .integer(Int64(limit)), "gif.palette": .string(palette)])
             for frame in try decodeGIF(file).frames {
                 let colors = Set(
@@ -214,10 +214,10 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         }
     }
 
-    @Test func `puts palettes where it is told`() throws {
+    @Test func `writes global or local palettes as requested`() throws {
         let size = PixelSize(32, 24)
-        let pictures = grained(size, frames: 4, step: 25, grain: 3)
-        let given = GivenFrame.sequence(pictures, size, each: .milliseconds(40))
+        let images = grained(size, frames: 4, step: 25, grain: 3)
+        let given = GivenFrame.sequence(images, size, each: .milliseconds(40))
         /// Image descriptors that are followed by a palette (section 20), found by walking blocks.
         func localPalettes(_ palette: String) throws -> [Bool] {
             let file = try encodeGIF(size, .rgba8, given, options: ["gif.palette": .string(palette)])
@@ -240,26 +240,26 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         #expect(try localPalettes("local") == [false, true, true, true])
     }
 
-    /// One frame in memory at a time: each is smaller than what a frame would take if all were kept.
-    @Test func `takes ten thousand frames`() throws {
+    /// One frame in memory at a time: the limit is less than the memory of all frames.
+    @Test func `encodes ten thousand frames`() throws {
         let size = PixelSize(4, 3)
-        let pictures = boxes(size, frames: 10000, seed: 3, hasHoles: true, colors: 5000)
-        let given = GivenFrame.sequence(pictures, size, each: FrameDuration(1, over: 100))
+        let images = boxes(size, frames: 10000, seed: 3, hasHoles: true, colors: 5000)
+        let given = GivenFrame.sequence(images, size, each: FrameDuration(1, over: 100))
         let file = try encodeGIF(size, .rgba8, given)
         let got = try shown(file, size)
         let delays = try hundredths(file)
         #expect(delays.reduce(0, +) == 10000)
         var (place, isRight) = (0, true)
-        for (picture, delay) in zip(got, delays) {
+        for (image, delay) in zip(got, delays) {
             for _ in 0..<delay {
-                if picture != pictures[place] { isRight = false }
+                if image != images[place] { isRight = false }
                 place += 1
             }
         }
         #expect(isRight)
     }
 
-    @Test func `takes the widest canvas`() throws {
+    @Test func `encodes the widest canvas`() throws {
         let size = PixelSize(65535, 2)
         let first = (0..<65535 * 2).map { UInt8($0 / 300 & 0xFF) }
         var second = first
@@ -269,7 +269,7 @@ private func meanSquare(_ a: [UInt8], _ b: [UInt8]) -> Double {
         #expect(got == [first, second].map { $0.flatMap { [$0, $0, $0, 255] } })
     }
 
-    @Test func `wants whole canvases`() throws {
+    @Test func `refuses partial canvases`() throws {
         let part = FrameInfo(index: 0, rect: PixelRect(x: 1, y: 0, width: 1, height: 1))
         #expect(throws: CoderError.self) {
             try encodeGIF(PixelSize(2, 2), .gray8, [GivenFrame(pixels: [1], info: part)])

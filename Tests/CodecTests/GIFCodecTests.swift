@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct `GIF decoder` {
-    @Test func `reads colours by index`() throws {
+    @Test func `reads colors by index`() throws {
         var file = HandmadeGIF(2, 2)
         file.frame(0, 0, 2, 2, [0, 1, 2, 3])
         file.end()
@@ -37,7 +37,7 @@ import Testing
         #expect(frames.map(\.info.duration.numerator) == [7, 0, 0, 65535])
         #expect(frames.allSatisfy { $0.info.duration.denominator == 100 })
         #expect(frames.map(\.info.hasAlpha) == [true, false, false, false])
-        // What has no transparent index replaces its rectangle, unless a part of it lies beside the canvas.
+        // A frame without a transparent index replaces its rectangle, unless a part of it is outside the canvas.
         #expect(frames.map(\.info.blend) == [.over, .over, .source, .source])
         #expect(frames.map(\.info.index) == [0, 1, 2, 3])
         #expect(frames[0].pixels == handmadeRGBA([1, 2], transparent: 1))
@@ -45,8 +45,8 @@ import Testing
         #expect(frames[3].pixels == [1, 2, 3, 255])
     }
 
-    /// Heights around those where a pass is empty.
-    @Test(arguments: 1...18) func `puts interlaced rows into place`(_ height: Int) throws {
+    /// Heights around those with an empty pass.
+    @Test(arguments: 1...18) func `places interlaced rows`(_ height: Int) throws {
         // Rows 0, 8, … then 4, 12, … then 2, 6, … then 1, 3, … (appendix E).
         let order =
             Array(stride(from: 0, to: height, by: 8)) + Array(stride(from: 4, to: height, by: 8))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `tells background and density`() throws {
+    @Test func `reports background and density`() throws {
         var file = HandmadeGIF(1, 1, aspect: 113, background: 3)
         file.frame(0, 0, 1, 1, [1])
         file.end()
@@ -78,7 +78,7 @@ import Testing
         #expect(info.density == .aspect(x: 64, y: 128))
     }
 
-    @Test func `finds frames in any order`() throws {
+    @Test func `decodes frames in any order`() throws {
         var file = HandmadeGIF(1, 1)
         for index in 0..<4 { file.frame(0, 0, 1, 1, [UInt8(index)]) }
         file.end()
@@ -93,7 +93,7 @@ import Testing
         #expect(throws: CoderError.self) { try decoder.seek(toFrame: 4) }
     }
 
-    @Test func `hands out comments and XMP`() throws {
+    @Test func `reports comments and XMP`() throws {
         let trailer: [UInt8] = [1] + (0...255).reversed().map { UInt8($0) } + [0]
         var file = HandmadeGIF(1, 1)
         file.bytes += [0x21, 0xFE] + HandmadeGIF.blocks([UInt8](repeating: 0x61, count: 300))
@@ -118,7 +118,7 @@ import Testing
         #expect(try bounded.metadata().map(\.bytes.count) == [3, 2])
     }
 
-    @Test func `holds all comments together to the limit of one piece`() throws {
+    @Test func `limits all comments together like one blob`() throws {
         var file = HandmadeGIF(1, 1)
         for _ in 0..<5 { file.bytes += [0x21, 0xFE] + HandmadeGIF.blocks([UInt8](repeating: 0x61, count: 60)) }
         file.frame(0, 0, 1, 1, [1])
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid("gif"))
-    func `gives the pixels that other decoders give`(_ fixture: Fixture) throws {
+    func `equals the pixels of other decoders`(_ fixture: Fixture) throws {
         let (info, frames) = try decodeGIF(fixture.bytes)
         let expected = try #require(fixture.expect)
         #expect(info.size == expected.size)
@@ -144,8 +144,8 @@ import Testing
     }
 
     @Test(arguments: Fixture.bad("gif"))
-    func `refuses what is damaged`(_ fixture: Fixture) throws {
-        // The canvas is the host's to limit.
+    func `refuses damaged files`(_ fixture: Fixture) throws {
+        // The host limits the canvas.
         if fixture.errors == ["limitExceeded"] { return }
         let code = try #require(gifFailure(fixture.bytes))
         #expect(fixture.errors.contains(code.description))

@@ -3,14 +3,14 @@ import GIFCodec
 import ImageModel
 import Testing
 
-@Suite struct `GIF that is odd` {
+@Suite struct `Unusual GIF` {
     private static var file: HandmadeGIF {
         var file = HandmadeGIF(2, 2)
         file.frame(0, 0, 2, 2, [1, 2, 3, 1])
         return file
     }
 
-    @Test func `may end without a trailer, and hold anything behind it`() throws {
+    @Test func `may end without a trailer, or have bytes behind it`() throws {
         #expect(try decodeGIF(Self.file.bytes).frames.map(\.pixels) == [handmadeRGBA([1, 2, 3, 1])])
         #expect(try decodeGIF(Self.file.bytes + [0x3B, 0x2C, 1, 2]).frames.count == 1)
         #expect(try decodeGIF(Self.file.bytes + [0, 0, 0x99]).frames.count == 1)
@@ -28,7 +28,7 @@ import Testing
         #expect(pixels == [0, 0, 0, 255, 255, 255, 255, 255, 2, 2, 2, 255, 3, 3, 3, 255])
     }
 
-    @Test func `may have fewer pixels than it says, or more`() throws {
+    @Test func `may have fewer pixels than declared, or more`() throws {
         var short = HandmadeGIF(2, 2)
         short.frame(0, 0, 2, 2, [1, 2, 3])
         short.end()
@@ -41,7 +41,7 @@ import Testing
 
     /// The header of a complete file declares `hasAlpha` before any pixel is decoded.
     @Test(arguments: [false, true], [false, true])
-    func `never has transparent pixels in an image that is declared opaque`(isSecond: Bool, isSeenThrough: Bool) throws {
+    func `never has transparent pixels if declared opaque`(isSecond: Bool, isSeenThrough: Bool) throws {
         var file = HandmadeGIF(2, 2)
         if isSecond { file.frame(0, 0, 2, 2, [1, 1, 1, 1]) }
         file.control(delay: 1, disposal: 1, transparent: isSeenThrough ? 3 : nil)
@@ -55,13 +55,13 @@ import Testing
         #expect(rest == (isSeenThrough ? [0, 0, 0, 0, 0, 0, 0, 0] : [0, 0, 0, 255, 0, 0, 0, 255]))
     }
 
-    @Test func `is declared transparent when its only frame is cut`() throws {
+    @Test func `is declared transparent if its only frame is cut`() throws {
         let bytes = Self.file.bytes
         let decoder = try GIFDecoder(DecoderSession(source: ByteSource(Array(bytes.prefix(bytes.count - 2)))))
         #expect(try decoder.readHeader().hasAlpha)
     }
 
-    @Test func `may have a screen without area: it is as large as the first frame needs`() throws {
+    @Test func `with a screen without area is as large as the first frame needs`() throws {
         for (width, height) in [(0, 0), (3, 0), (0, 4)] {
             var file = HandmadeGIF(width, height)
             file.frame(1, 2, 2, 2, [1, 2, 3, 1])
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0...7) func `may ask for any disposal`(_ stored: Int) throws {
+    @Test(arguments: 0...7) func `may have any disposal`(_ stored: Int) throws {
         var file = HandmadeGIF(1, 1)
         file.control(delay: 1, disposal: UInt8(stored))
         file.frame(0, 0, 1, 1, [1])
@@ -80,11 +80,11 @@ import Testing
         let (info, frames) = try decodeGIF(file.bytes)
         let expected: [Disposal] = [.keep, .keep, .background, .previous, .previous, .keep, .keep, .keep]
         #expect(frames.map(\.info.disposal) == [expected[stored], .keep])
-        // Nothing is under the second frame when the first is taken away.
+        // The canvas is empty below the second frame when the first is cleared.
         #expect(info.hasAlpha == (expected[stored] != .keep))
     }
 
-    @Test func `is seen through only where something is missing`() throws {
+    @Test func `is transparent only if pixels are missing`() throws {
         var file = HandmadeGIF(2, 1)
         file.frame(0, 0, 2, 1, [1, 2])
         file.control(delay: 1, disposal: 3, transparent: 1)
@@ -92,7 +92,7 @@ import Testing
         file.control(delay: 1, disposal: 2)
         file.frame(0, 0, 1, 1, [1])
         file.end()
-        // Drawn over a full first frame, and the last one is taken away by nobody.
+        // Drawn over a full first frame; the disposal of the last frame has no effect.
         #expect(try !decodeGIF(file.bytes).info.hasAlpha)
         let decoder = try GIFDecoder(DecoderSession(source: ByteSource(file.bytes)))
         _ = try decoder.readHeader()
@@ -112,7 +112,7 @@ import Testing
         #expect(frames.map(\.info.rect.isEmpty) == [true, false] && frames[1].pixels == handmadeRGBA([1, 2, 3, 1]))
     }
 
-    @Test func `is truncated where its first frame is, and keeps its pixels`() throws {
+    @Test func `is truncated with its first frame, and keeps its pixels`() throws {
         let whole = Self.file.bytes
         // The data has two bytes of codes for 1, 2, 3; the fourth pixel is cut off.
         let bytes = Array(whole.prefix(whole.count - 2))
@@ -127,7 +127,7 @@ import Testing
         #expect(firstRow(buffer) == handmadeRGBA([1, 2]))
     }
 
-    @Test func `reports whole frames, then that it is truncated`() throws {
+    @Test func `reports complete frames, then truncation`() throws {
         var file = Self.file
         file.frame(0, 0, 2, 2, [3, 3, 3, 3])
         let bytes = Array(file.bytes.dropLast(3))
@@ -138,7 +138,7 @@ import Testing
         #expect { try decoder.nextFrame() } throws: { ($0 as? CoderError)?.code == .truncated }
     }
 
-    @Test func `keeps what is in front of a code without meaning, but not in the first frame`() throws {
+    @Test func `keeps the pixels before an undefined code, except in the first frame`() throws {
         let broken = [2] + HandmadeGIF.blocks(HandmadeGIF.packed([4, 1, 7, 1]))
         var file = Self.file
         file.descriptor(0, 0, 2, 1)
@@ -150,7 +150,7 @@ import Testing
         #expect(gifFailure(first.bytes) == .corrupt)
     }
 
-    @Test func `is refused where it cannot be meant`() {
+    @Test func `is refused if it cannot be interpreted`() {
         #expect(gifFailure(Array("GIF88a".utf8) + [1, 0, 1, 0, 0, 0, 0]) == .notMine)
         var flat = HandmadeGIF(0, 1)
         flat.frame(0, 0, 0, 1, [])
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `is bounded in frames and in their size`() throws {
+    @Test func `is limited in the number and size of frames`() throws {
         var file = HandmadeGIF(1, 1)
         for _ in 0..<3 { file.frame(0, 0, 1, 1, [1]) }
         file.end()
@@ -185,7 +185,7 @@ import Testing
         file.control(delay: 1)
         file.frame(0, 0, 2, 2, [1, 2, 3, 1])
         file.end()
-        // The number of reads before the first that fails, and of those that fail from there on.
+        // The number of reads before the first failure, and the number of failures from there on.
         for (allowed, failing) in (0..<12).flatMap({ allowed in [1, .max].map { (allowed, $0) } }) {
             var count = 0
             let source = ByteSource(count: file.bytes.count) { range throws(CoderError) in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `never does harm when cut or changed`() throws {
+    @Test func `ends safely when cut or changed`() throws {
         var file = HandmadeGIF(3, 3)
         file.loops(2)
         let controlSize = file.bytes.count + 2
@@ -215,11 +215,12 @@ import Testing
                 var changed = file.bytes
                 changed[offset] ^= 1 << UInt8(bit)
                 let ours = try? decodeGIF(changed, limits: limits).frames
-                // What both take, both must take for the same; but a graphic control that is too long counts here, as
-                // in browsers, and not there.
+                // If both decoders accept a file, their results must be equal. But a graphic control that is too long
+                // counts here, as
+                // in browsers, and not in giflib.
                 if offset != controlSize, let ours, let theirs = giflibFrames(changed), ours.count == theirs.count {
                     for (mine, other) in zip(ours, theirs) where mine.info.rect == other.info.rect {
-                        // giflib 5.2.1 makes pixels of some codes without meaning; here the rest is transparent then.
+                        // giflib 5.2.1 makes pixels of some undefined codes; here the rest is then transparent.
                         let kept = mine.info.index == 0 ? mine.pixels : mine.pixels.droppingLastZeros
                         #expect(other.pixels.starts(with: kept), "byte \(offset), bit \(bit)")
                     }
@@ -229,7 +230,7 @@ import Testing
     }
 }
 
-/// The first row of a picture of two columns.
+/// The first row of an image of two columns.
 private func firstRow(_ buffer: PixelBuffer) -> [UInt8] { Array(bytesOfRows(buffer).prefix(8)) }
 
 extension [UInt8] {

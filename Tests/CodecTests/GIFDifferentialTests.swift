@@ -5,7 +5,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// A generator with a seed, so that a failure can be had again (xorshift64*, Vigna 2016).
+/// A seeded generator, so that a failure can be reproduced (xorshift64*, Vigna 2016).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,9 +21,9 @@ struct SeededGenerator: RandomNumberGenerator {
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }
 
-/// Codes drawn at random among those that mean something, and the bits they are packed in.
+/// Random codes among the defined ones, and their packed bits.
 ///
-/// Only lengths are followed here, no pixels: what the pixels are is for decoders to say.
+/// Tracks only string lengths, no pixels: the decoders produce the pixels.
 struct RandomCodes {
     enum Taste: CaseIterable {
         case any, literals, newest, own
@@ -31,7 +31,7 @@ struct RandomCodes {
 
     var minimumSize: Int
     var taste: Taste
-    /// Of a clear code, out of a hundred; what is above is never cleared.
+    /// The probability of a clear code in percent; values above the range never clear.
     var clears: Int
     var clearsWhenFull: Bool
     var startsClear: Bool
@@ -68,7 +68,7 @@ struct RandomCodes {
             var code = Int.random(in: 0..<clearCode, using: &random)
             if let last, lengths.count > clearCode + 2 || lengths.count < 4096 {
                 let drawn = draw(using: &random)
-                // A code of the size after next is the string of the last one and its first pixel.
+                // A code of the size after next is the last string and its first pixel.
                 let length = drawn == lengths.count ? lengths[last] + 1 : lengths[drawn]
                 if length > 0, length <= left { code = drawn }
             }
@@ -102,7 +102,7 @@ struct RandomCodes {
 
     private mutating func reset() {
         size = minimumSize + 1
-        // The clear code and the end code stand for no pixel.
+        // The clear code and the end code produce no pixel.
         lengths = [Int](repeating: 1, count: clearCode) + [0, 0]
         last = nil
     }
@@ -118,7 +118,7 @@ struct RandomCodes {
     }
 }
 
-/// A file of random streams; every colour is there once, so that equal pixels are equal indices.
+/// A file of random streams; every color is unique, so that equal pixels are equal indices.
 func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
     var random = SeededGenerator(seed: seed)
     let colors = (0..<256).flatMap { [UInt8($0), UInt8(255 - $0), UInt8($0 / 2)] }
@@ -149,20 +149,20 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         #expect(ours.map(\.pixels) == theirs.map(\.pixels), name)
     }
 
-    @Test(arguments: 0..<20) func `unpacks any row of codes to the same indices`(_ group: Int) throws {
+    @Test(arguments: 0..<20) func `unpacks any sequence of codes to the same indices`(_ group: Int) throws {
         for seed in group * 120..<(group + 1) * 120 { try compare(randomGIF(seed: seed, largest: 40), "seed \(seed)") }
     }
 
-    /// Enough pixels for full tables, for clear codes behind them, and for more than a cache holds.
-    @Test(arguments: 10_000..<10_040) func `unpacks long rows of codes to the same indices`(_ seed: Int) throws {
+    /// Enough pixels for full tables, for clear codes behind them, and for more than a cache.
+    @Test(arguments: 10_000..<10_040) func `unpacks long sequences of codes to the same indices`(_ seed: Int) throws {
         try compare(randomGIF(seed: seed, largest: 400), "seed \(seed)")
     }
 
-    @Test func `unpacks one frame after the other`() throws {
+    @Test func `unpacks one frame after another`() throws {
         for seed in 20_000..<20_020 { try compare(randomGIF(seed: seed, largest: 60, frames: 8), "seed \(seed)") }
     }
 
-    /// The longest strings that there can be, 4094 of them, and a full table behind: 4094 · 4095 ÷ 2 pixels and more.
+    /// The longest possible strings, 4094 of them, and a full table behind: at least 4094 · 4095 ÷ 2 pixels.
     @Test func `keeps eight million pixels of strings`() throws {
         var bits: [UInt8] = []
         var (word, count, size) = (4, 3, 3)
@@ -173,7 +173,7 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
                 count -= 8
             }
         }
-        // Clear, 1, then every code as soon as it is there: 1, 11, 111, …
+        // Clear, 1, then every code as soon as it is defined: 1, 11, 111, …
         for code in [1] + Array(6...4095) + [4095, 4000] {
             word |= code << count
             count += size
@@ -207,14 +207,14 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         #expect(last.elementsEqual(red.prefix(4 * (painted % side)) + black))
     }
 
-    // MARK: Files of others
+    // MARK: Third-party files
 
     private static let corpus = ["\(Repository.root)/../shared/corpus", "\(Repository.root)/../../shared/corpus"]
         .first { readFile("\($0)/manifest.tsv") != nil }
 
-    /// Pictures that nobody of this project made; skipped where they are not.
+    /// Third-party images; skipped if they are missing.
     @Test(.enabled(if: corpus != nil, "there is no ../shared/corpus"))
-    func `decodes files of others as giflib does`() throws {
+    func `decodes third-party files like giflib`() throws {
         let folder = try #require(Self.corpus)
         let lines = String(decoding: try #require(readFile("\(folder)/manifest.tsv")), as: UTF8.self)
         var compared = 0
@@ -233,7 +233,7 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         #expect(compared > 50)
     }
 
-    // MARK: What giflib refuses
+    // MARK: Files that giflib refuses
 
     private static func file(_ data: [UInt8], hasPalette: Bool = true, ends: Bool = true) -> [UInt8] {
         var file = HandmadeGIF(2, 2, hasPalette: hasPalette)
@@ -241,7 +241,7 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         return file.bytes + data + (ends ? [0x3B] : [])
     }
 
-    @Test(arguments: 9...11) func `takes codes that begin wider than a pixel`(_ size: Int) throws {
+    @Test(arguments: 9...11) func `accepts codes that begin wider than a pixel`(_ size: Int) throws {
         // Clear, 1, 2, 3, 0, end.
         var (word, count) = (0, 0)
         for code in [1 << size, 1, 2, 3, 0, 1 << size + 1] {
@@ -249,20 +249,20 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
             count += size + 1
             if count > 48 { break }
         }
-        // Five codes of at most 12 bits are in one word; the end code may be missing.
+        // Five codes of at most 12 bits fit one word; the end code may be missing.
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(bitPattern: Int64(word)) >> UInt64(8 * $0)) }
         let file = Self.file([UInt8(size)] + HandmadeGIF.blocks(bytes))
         #expect(giflibFrames(file) == nil)
         #expect(try decodeGIF(file).frames.map(\.pixels) == [handmadeRGBA([1, 2, 3, 0])])
     }
 
-    @Test func `takes pictures without colours`() throws {
+    @Test func `accepts images without colors`() throws {
         let file = Self.file(HandmadeGIF.data([0, 1, 2, 3]), hasPalette: false)
         #expect(giflibFrames(file) == nil)
         #expect(try decodeGIF(file).frames.count == 1)
     }
 
-    @Test func `takes files without a trailer, and data without an end`() throws {
+    @Test func `accepts files without a trailer, and data without an end`() throws {
         let file = Self.file(HandmadeGIF.data([0, 1, 2, 3]), ends: false)
         #expect(giflibFrames(file) == nil)
         #expect(try decodeGIF(file).frames.map(\.pixels) == [handmadeRGBA([0, 1, 2, 3])])
@@ -271,7 +271,7 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         #expect(try decodeGIF(Array(cut)).frames.map(\.pixels) == [handmadeRGBA([0, 1, 2, 3])])
     }
 
-    @Test func `takes pictures with too few pixels`() throws {
+    @Test func `accepts images with too few pixels`() throws {
         for ends in [true, false] {
             let file = Self.file(HandmadeGIF.data([1, 2, 3], ends: ends))
             #expect(giflibFrames(file) == nil)
@@ -279,14 +279,14 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         }
     }
 
-    @Test func `needs no end code where all pixels are there`() throws {
+    @Test func `needs no end code if all pixels are there`() throws {
         let file = Self.file(HandmadeGIF.data([1, 2, 3, 1], ends: false))
         #expect(try decodeGIF(file).frames.map(\.pixels) == [handmadeRGBA([1, 2, 3, 1])])
         #expect(giflibFrames(file)?.map(\.pixels) == [handmadeRGBA([1, 2, 3, 1])])
     }
 
-    /// giflib takes codes that begin with one bit, which no picture needs; nobody else does.
-    @Test func `refuses codes of no bit`() {
+    /// giflib accepts codes that begin with one bit, which no image needs; other decoders refuse them.
+    @Test func `refuses an invalid code size`() {
         #expect(gifFailure(Self.file([0] + HandmadeGIF.blocks([0x51, 0]))) == .corrupt)
     }
 }

@@ -5,18 +5,18 @@ import Testing
 
 @testable import GIFCodec
 
-/// Pictures of 96 × 64 with thousands of colours.
+/// Images of 96 × 64 with thousands of colors.
 enum Recipe: CaseIterable {
-    /// A sky over ground, with shade that does not follow either.
+    /// A sky above ground, with independent shading.
     case soft
-    /// The same at a fifth of the light.
+    /// The same with a fifth of the light.
     case dark
-    /// All hues, full in the middle and paler to the edges.
+    /// All hues, saturated in the center and paler at the edges.
     case saturated
 
     static let size = PixelSize(96, 64)
 
-    /// - Parameter shift: columns by which it moved to the left.
+    /// - Parameter shift: the number of columns moved to the left.
     func pixels(shift: Int = 0) -> [UInt8] {
         (0..<Self.size.width * Self.size.height).flatMap { place -> [UInt8] in
             let x = Double(place % Self.size.width + shift) / 96
@@ -45,29 +45,29 @@ private func packed(_ red: Int, _ green: Int, _ blue: Int) -> UInt32 {
     UInt32(red | green << 8 | blue << 16) | 0xFF00_0000
 }
 
-/// 18³ colours, those of all corners among them.
+/// 18³ colors, including all corners.
 private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 18 * 15, $0 / 324 * 15) }
 
-@Suite struct `GIF colour distance` {
-    private func encoded(_ pictures: [[UInt8]], _ options: CoderOptions) throws -> [UInt8] {
+@Suite struct `GIF color distance` {
+    private func encoded(_ images: [[UInt8]], _ options: CoderOptions) throws -> [UInt8] {
         try encodeGIF(
-            Recipe.size, .rgba8, GivenFrame.sequence(pictures, Recipe.size, each: .milliseconds(40)), options: options)
+            Recipe.size, .rgba8, GivenFrame.sequence(images, Recipe.size, each: .milliseconds(40)), options: options)
     }
 
-    /// What a viewer shows, by giflib.
+    /// The canvas of a viewer, by giflib.
     private func seen(_ file: [UInt8]) throws -> [[UInt8]] {
         composited(try #require(giflibFrames(file)), Recipe.size)
     }
 
     // MARK: The metric
 
-    /// L* of CIE 015, worked out apart from this project; blacks are told apart as coarsely as there.
+    /// L* of CIE 015, computed independently of this project; blacks are as coarse as there.
     @Test(arguments: [
         (0, 0), (16, 4.68), (32, 12.25), (64, 27.09), (96, 40.73), (128, 53.59), (160, 65.87), (192, 77.70),
         (224, 89.18),
         (255, 100),
     ])
-    func `has grays where CIE has them`(_ gray: Int, _ lightness: Double) {
+    func `places grays like CIE`(_ gray: Int, _ lightness: Double) {
         let point = ColorMetric.perceptual.point(packed(gray, gray, gray))
         let white = ColorMetric.perceptual.point(packed(255, 255, 255))
         #expect(abs(Double(point.x / white.x) * 100 - lightness) < 2)
@@ -80,7 +80,7 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
         (0x0000FF, 29.23), (0x00FF00, 142.50), (0xFF0000, 264.05), (0x00FFFF, 109.77), (0xFFFF00, 194.77),
         (0xFF00FF, 328.36),
     ])
-    func `has primaries at their hues`(_ color: UInt32, _ hue: Double) {
+    func `places primaries at their hues`(_ color: UInt32, _ hue: Double) {
         let (point, gray) = (
             ColorMetric.perceptual.point(color | 0xFF00_0000), ColorMetric.perceptual.point(packed(0, 0, 0))
         )
@@ -88,15 +88,15 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
         #expect(abs((degrees - hue + 540).truncatingRemainder(dividingBy: 360) - 180) < 3)
     }
 
-    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `goes there and back`(
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `converts in both directions`(
         _ distance: GIFSettings.Distance
     ) {
         let metric = distance.metric
         #expect(lattice.filter { metric.color(metric.point($0)) != $0 } == [])
     }
 
-    /// Half a step for the rounding, and a little for single precision.
-    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `rounds keys and cuts none off`(
+    /// Half a step for rounding, plus a margin for single precision.
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `rounds keys without clipping`(
         _ distance: GIFSettings.Distance
     ) {
         let metric = distance.metric
@@ -107,23 +107,23 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
         #expect(far == [])
     }
 
-    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `has no place for what is not shown`(
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `has no position for transparent pixels`(
         _ distance: GIFSettings.Distance
     ) {
         #expect(distance.metric.key(ColorTable.transparent) == ColorTable.transparent)
     }
 
-    // MARK: What it chooses
+    // MARK: Choices
 
-    /// Dithering wants a viewer who stands back; without it each pixel is judged by itself.
+    /// Dithering is judged from a distance; without it each pixel is judged separately.
     @Test(arguments: Recipe.allCases, [8, 16])
-    func `looks better with few colours`(_ recipe: Recipe, _ colors: Int64) throws {
-        let picture = recipe.pixels()
+    func `looks better with few colors`(_ recipe: Recipe, _ colors: Int64) throws {
+        let image = recipe.pixels()
         func error(_ distance: String) throws -> Double {
             let file = try encoded(
-                [picture],
+                [image],
                 ["gif.colors": .integer(colors), "gif.dither": .string("none"), "gif.distance": .string(distance)])
-            return CIELAB.error(try seen(file)[0], picture)
+            return CIELAB.error(try seen(file)[0], image)
         }
         let (plain, perceptual) = (try error("rgb"), try error("perceptual"))
         #expect(perceptual < plain * 0.97, "\(perceptual) instead of \(plain)")
@@ -131,23 +131,23 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
 
     @Test(arguments: Recipe.allCases, ["local", "global"])
     func `looks better in motion`(_ recipe: Recipe, _ palette: String) throws {
-        let pictures = (0..<6).map { recipe.pixels(shift: 5 * $0) }
+        let images = (0..<6).map { recipe.pixels(shift: 5 * $0) }
         func error(_ distance: String) throws -> Double {
             let file = try encoded(
-                pictures,
+                images,
                 ["gif.colors": .integer(8), "gif.palette": .string(palette), "gif.distance": .string(distance)])
             let got = try seen(file)
-            #expect(got.count == pictures.count)
-            return zip(got, pictures).reduce(0) { $0 + CIELAB.error($1.0, $1.1) }
+            #expect(got.count == images.count)
+            return zip(got, images).reduce(0) { $0 + CIELAB.error($1.0, $1.1) }
         }
         let (plain, perceptual) = (try error("rgb"), try error("perceptual"))
         #expect(perceptual < plain * 0.97, "\(perceptual) instead of \(plain)")
     }
 
-    /// A black pixel is as far from what is not shown as any other.
-    @Test(arguments: ["rgb", "perceptual"]) func `draws black on what is transparent`(_ distance: String) throws {
+    /// A black pixel is as far from a transparent one as any other.
+    @Test(arguments: ["rgb", "perceptual"]) func `draws black on transparent pixels`(_ distance: String) throws {
         var first = Recipe.dark.pixels()
-        // All moves, so that pixels on the left of the hole change, too.
+        // All pixels move, so that pixels on the left of the hole change, too.
         var second = Recipe.dark.pixels(shift: 7)
         for y in 10..<50 {
             for place in stride(from: (y * 96 + 20) * 4, to: (y * 96 + 70) * 4, by: 4) {
@@ -156,36 +156,36 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
             }
         }
         let got = try seen(encoded([first, second], ["gif.distance": .string(distance), "gif.colors": .integer(64)]))
-        let holes = got.map { picture in stride(from: 3, to: picture.count, by: 4).count { picture[$0] == 0 } }
+        let holes = got.map { image in stride(from: 3, to: image.count, by: 4).count { image[$0] == 0 } }
         #expect(holes == [40 * 50, 0])
     }
 
     @Test(arguments: [2, 100, 256], ["rgb", "perceptual"])
-    func `changes nothing where colours suffice`(_ colors: Int, _ distance: String) throws {
-        let pictures = (0..<3).map { shift in
+    func `changes nothing if the colors suffice`(_ colors: Int, _ distance: String) throws {
+        let images = (0..<3).map { shift in
             (0..<96 * 64).flatMap { place -> [UInt8] in
                 let color = (place + shift * place / 96) % colors
                 return [UInt8(color), UInt8(255 - color), UInt8(color * 7 & 0xFF), 255]
             }
         }
         let options: CoderOptions = ["gif.distance": .string(distance)]
-        #expect(try seen(encoded(pictures, options)) == pictures)
-        #expect(try encoded(pictures, options) == encoded(pictures, [:]))
+        #expect(try seen(encoded(images, options)) == images)
+        #expect(try encoded(images, options) == encoded(images, [:]))
     }
 
     // MARK: The option
 
-    @Test func `is that of RGB if nothing is said`() throws {
-        let picture = Recipe.soft.pixels()
-        let plain = try encoded([picture], [:])
-        #expect(try encoded([picture], ["gif.distance": .string("rgb")]) == plain)
-        #expect(try encoded([picture], ["gif.distance": .string("perceptual")]) != plain)
+    @Test func `is RGB by default`() throws {
+        let image = Recipe.soft.pixels()
+        let plain = try encoded([image], [:])
+        #expect(try encoded([image], ["gif.distance": .string("rgb")]) == plain)
+        #expect(try encoded([image], ["gif.distance": .string("perceptual")]) != plain)
     }
 
-    @Test(arguments: ["", "RGB", "cie"]) func `says what it may be`(_ value: String) {
+    @Test(arguments: ["", "RGB", "cie"]) func `names its valid values`(_ value: String) {
         let error = #expect(throws: CoderError.self) {
             try GIFEncoder(EncoderSession(options: ["gif.distance": .string(value)]))
         }
-        #expect(error?.code == .invalidArgument && error?.hint == "it is rgb or perceptual")
+        #expect(error?.code == .invalidArgument && error?.hint == "use rgb or perceptual")
     }
 }

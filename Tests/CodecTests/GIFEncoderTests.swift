@@ -12,9 +12,9 @@ struct GivenFrame {
         self.info = info
     }
 
-    /// Whole canvases, each shown for so long.
-    static func sequence(_ pictures: [[UInt8]], _ size: PixelSize, each duration: FrameDuration) -> [GivenFrame] {
-        pictures.enumerated().map {
+    /// Whole canvases with their durations.
+    static func sequence(_ images: [[UInt8]], _ size: PixelSize, each duration: FrameDuration) -> [GivenFrame] {
+        images.enumerated().map {
             GivenFrame(
                 pixels: $0.element, info: FrameInfo(index: $0.offset, rect: PixelRect(size), duration: duration))
         }
@@ -48,7 +48,7 @@ func encodeGIF(
     return sink.written
 }
 
-/// Frames of the same size, drawn one over the other by the rules of disposal.
+/// Frames of the same size, composited by their disposal.
 func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
     var canvas = [UInt8](repeating: 0, count: size.width * size.height * 4)
     return frames.map { frame in
@@ -79,7 +79,7 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
     private static let canvas = PixelRect(x: 0, y: 0, width: 2, height: 2)
 
     @Test(arguments: [1, 2, 3, 5, 17, 200, 256])
-    func `keeps up to 256 colours as they are`(_ count: Int) throws {
+    func `keeps up to 256 colors exactly`(_ count: Int) throws {
         let size = PixelSize(67, 41)
         let pixels = (0..<67 * 41).flatMap { index -> [UInt8] in
             let color = index * 7 % count
@@ -93,7 +93,7 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
         #expect(giflibFrames(bytes)?.map(\.pixels) == [pixels])
     }
 
-    /// Long enough for the table of codes to fill several times, and with runs for codes before they are known.
+    /// Long enough to fill the code table several times, with runs whose codes are not known yet.
     @Test(arguments: [1, 2, 200]) func `packs pixels so that giflib unpacks them`(_ run: Int) throws {
         let size = PixelSize(300, 200)
         var state: UInt32 = 1
@@ -108,7 +108,7 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
         #expect(try decodeGIF(bytes).frames.first?.pixels == expected)
     }
 
-    @Test func `makes 256 of many colours that stay close`() throws {
+    @Test func `reduces many colors to 256 close ones`() throws {
         let size = PixelSize(64, 64)
         let pixels = (0..<4096).flatMap { index -> [UInt8] in
             let (x, y) = (UInt8(index % 64), UInt8(index / 64))
@@ -127,14 +127,14 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
                     drift[channel] += difference
                 }
             }
-            // 256 colours over a plane of 64 × 64 steps: a cell is four steps of 4 wide, the mean distance about 4.
+            // 256 colors over a plane of 64 × 64 steps: a cell is four steps of 4 wide, the mean distance about 4.
             #expect(total / (3 * 4096) <= 8)
-            // Dithering moves errors about; it must not make the picture brighter or darker.
+            // Dithering distributes errors; it must not make the image brighter or darker.
             #expect(drift.allSatisfy { abs($0) / 4096 <= 1 })
         }
     }
 
-    @Test func `takes half transparent pixels for one or the other`() throws {
+    @Test func `makes half transparent pixels transparent or opaque`() throws {
         let pixels: [UInt8] = [1, 2, 3, 128, 1, 2, 3, 127, 1, 2, 3, 255, 9, 9, 9, 0]
         let bytes = try encodeGIF(
             PixelSize(2, 2), .rgba8, [GivenFrame(pixels: pixels, info: FrameInfo(index: 0, rect: Self.canvas))])
@@ -142,7 +142,7 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
     }
 
     @Test(arguments: [LoopCount.infinite, .plays(1), .plays(2), .plays(65536)])
-    func `gives back how often it is played`(_ count: LoopCount) throws {
+    func `keeps the loop count`(_ count: LoopCount) throws {
         let frame = GivenFrame(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
         #expect(try decodeGIF(encodeGIF(PixelSize(1, 1), .rgb8, [frame], loops: count)).info.loopCount == count)
     }
@@ -160,7 +160,7 @@ func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
         #expect(giflibFrames(bytes)?.count == 1)
     }
 
-    @Test func `refuses what GIF cannot hold`() throws {
+    @Test func `refuses images that GIF cannot store`() throws {
         let large = ImageInfo(size: PixelSize(65536, 1), nativeFormat: .rgb8)
         #expect(throws: CoderError.self) { try GIFEncoder(EncoderSession()).begin(large, to: ByteSink()) }
         let encoder = try GIFEncoder(EncoderSession())

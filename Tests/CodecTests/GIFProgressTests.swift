@@ -4,15 +4,15 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// What came out of a file that arrived piece by piece.
+/// The results of a file that arrived piece by piece.
 private struct Progress: Equatable {
     var frames: [FrameInfo] = []
-    /// Of frames that are complete, and last of the one that is not.
+    /// The pixels of complete frames, and last of the incomplete one.
     var pixels: [[UInt8]] = []
     var failure: CoderError.Code?
-    /// Rows of the first frame that were told to have changed, call by call.
+    /// Rows of the first frame that were reported as changed, call by call.
     var changes: [PixelRect] = []
-    /// Bytes that were there when a frame was told, and when it was complete.
+    /// The bytes available when a frame was reported, and when it was complete.
     var told: [Int] = []
     var done: [Int] = []
 
@@ -21,7 +21,7 @@ private struct Progress: Equatable {
     }
 }
 
-/// Decodes a source that grows; everything is repeated that wants more input.
+/// Decodes a growing source; repeats every call that needs more input.
 private final class Arrival {
     let source: ByteSource
     private let decoder: GIFDecoder
@@ -36,7 +36,7 @@ private final class Arrival {
         self.wantsPartial = wantsPartial
     }
 
-    /// Does the next thing; false behind the last frame.
+    /// Takes the next step; false behind the last frame.
     func step() throws(CoderError) -> Bool {
         if !hasHeader {
             _ = try decoder.readHeader()
@@ -78,7 +78,7 @@ private final class Arrival {
     }
 }
 
-/// Decodes while `chunk` says how many bytes arrive next.
+/// Decodes while `chunk` returns how many bytes arrive next.
 private func progress(
     of file: [UInt8], wantsPartial: Bool = true, limits: DecodeLimits = .default, chunk: () -> Int
 ) throws -> Progress {
@@ -119,12 +119,12 @@ private let handmade: [UInt8] = {
 
 private let files: [[UInt8]] =
     [handmade, randomGIF(seed: 7, largest: 20, frames: 3)]
-    + ["pictures/f.gif", "pictures/three-frames.gif"].compactMap { name in
+    + ["images/f.gif", "images/three-frames.gif"].compactMap { name in
         Fixture.valid("gif").first { $0.name == name }?.bytes
     }
 
-@Suite struct `GIF that arrives` {
-    @Test(arguments: files) func `byte by byte is the same as at once`(_ file: [UInt8]) throws {
+@Suite struct `GIF from a growing source` {
+    @Test(arguments: files) func `has the same result byte by byte and at once`(_ file: [UInt8]) throws {
         let whole = try atOnce(file)
         #expect(whole.failure == nil && whole.frames.count == whole.pixels.count)
         #expect(try decodeGIF(file).frames.map(\.pixels) == whole.pixels)
@@ -136,14 +136,14 @@ private let files: [[UInt8]] =
         }
     }
 
-    @Test(arguments: files) func `and stops at any byte loses nothing that was there`(_ file: [UInt8]) throws {
+    @Test(arguments: files) func `that stops at any byte keeps all earlier results`(_ file: [UInt8]) throws {
         let whole = try progress(of: file) { 1 }
         for count in 0..<file.count {
             let part = Array(file.prefix(count))
             let cut = try atOnce(part)
             var random = SeededGenerator(seed: count)
             #expect(try progress(of: part) { Int.random(in: 1...31, using: &random) } == cut, "\(count) bytes")
-            // What was told or complete with fewer bytes is there with these.
+            // Everything reported or complete with fewer bytes is so with these bytes, too.
             let complete = whole.done.filter { $0 < count }.count
             #expect(cut.frames.starts(with: whole.frames.prefix(complete)), "\(count) bytes")
             #expect(Array(cut.pixels.prefix(complete)) == Array(whole.pixels.prefix(complete)), "\(count) bytes")
@@ -152,7 +152,7 @@ private let files: [[UInt8]] =
         }
     }
 
-    @Test func `tells its first frame before it has pixels, the others when they are whole`() throws {
+    @Test func `reports its first frame before its pixels, others when they are complete`() throws {
         let result = try progress(of: handmade) { 1 }
         // 13 and 12 of the screen, 19 of the loop, 8 of the control, 10 of the descriptor and the code size.
         #expect(result.told[0] == 13 + 12 + 19 + 8 + 11)
@@ -163,17 +163,17 @@ private let files: [[UInt8]] =
         #expect(result.done[0] < result.told[1])
     }
 
-    @Test func `shows rows as they come`() throws {
+    @Test func `delivers rows as they arrive`() throws {
         var file = HandmadeGIF(2, 5)
         file.frame(0, 0, 2, 5, [0, 1, 1, 2, 2, 3, 3, 0, 0, 1])
         file.end()
         let rows = try progress(of: file.bytes) { 1 }.changes
         #expect(rows.count > 1 && rows.allSatisfy { $0.width == 2 && $0.x == 0 })
-        // No row is painted again, but for one that was begun.
+        // No row is painted again, except a partial one.
         for (above, below) in zip(rows, rows.dropFirst()) { #expect(below.y >= above.y + above.height - 1) }
     }
 
-    @Test func `is coarse at first where it is interlaced`() throws {
+    @Test func `is coarse at first if interlaced`() throws {
         let colors = (0..<16).map { UInt8($0 % 3 + 1) }
         // Rows 0, 8, then 4, 12, then 2, 6, …
         let order = [0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15]
@@ -197,7 +197,7 @@ private let files: [[UInt8]] =
         #expect(bytesOfRows(buffer) == handmadeRGBA(colors))
     }
 
-    @Test func `begins anew in another surface, and after a jump`() throws {
+    @Test func `restarts in another surface, and after a jump`() throws {
         let source = ByteSource(handmade, arrived: 0)
         let decoder = try GIFDecoder(DecoderSession(source: source))
         source.arrive(13 + 12 + 19 + 8 + 11 + 8)
@@ -215,15 +215,15 @@ private let files: [[UInt8]] =
         #expect(bytesOfRows(buffers[0]) == (try decodeGIF(handmade).frames[0].pixels))
     }
 
-    @Test func `is bounded in frames while it arrives`() throws {
+    @Test func `keeps the frame limit`() throws {
         var limits = DecodeLimits.default
         limits.maxFrames = 2
         let result = try progress(of: handmade, limits: limits) { 1 }
         #expect(result.frames.count == 2 && result.failure == .limitExceeded)
     }
 
-    /// Long enough for a walk in several pieces, whose ends fall anywhere in a block.
-    @Test func `is walked over from where it ended`() throws {
+    /// Long enough for a walk in several pieces, which end anywhere in a block.
+    @Test func `continues its walk where it ended`() throws {
         var random = SeededGenerator(seed: 1)
         var file = HandmadeGIF(1, 1)
         file.bytes += [0x21, 0xFE]
@@ -239,7 +239,7 @@ private let files: [[UInt8]] =
     }
 
     @Test(arguments: [2, 3])
-    func `keeps what lies under missing pixels of a frame that replaces a part of the canvas`(width: Int) throws {
+    func `keeps the pixels below missing pixels of a frame that replaces a part of the canvas`(width: Int) throws {
         var file = HandmadeGIF(width, 1)
         file.frame(0, 0, 2, 1, [1, 2])
         file.frame(0, 0, 2, 1, [3])

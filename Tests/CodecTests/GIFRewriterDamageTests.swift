@@ -10,12 +10,12 @@ private let requests = [
         removed: [.text], replaced: [MetadataBlob(.xmp, Array("<x/>".utf8))], optimizes: true),
 ]
 
-/// What a damaged file may be answered with.
+/// The error codes allowed for a damaged file.
 private let expected: Set<CoderError.Code> = [.notMine, .corrupt, .truncated, .refused, .limitExceeded]
 
-private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("pictures/\(name)"))) }
+private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("images/\(name)"))) }
 
-/// Every sort of block.
+/// Every kind of block.
 private func handmade() -> [UInt8] {
     var file = HandmadeGIF(4, 3)
     file.loops(3)
@@ -28,7 +28,7 @@ private func handmade() -> [UInt8] {
     return file.bytes
 }
 
-/// Facts and pixels of every frame, and the code of the error at the end.
+/// The facts and pixels of every frame, and the code of the error at the end.
 private struct Playback: Equatable {
     var size = PixelSize.zero
     var loopCount = LoopCount.unknown
@@ -54,7 +54,9 @@ private struct Playback: Equatable {
     }
 }
 
-private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest, host: ListeningHost = ListeningHost()) throws -> [UInt8] {
+private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest, host: RecordingHost = RecordingHost()) throws
+    -> [UInt8]
+{
     let sink = ByteSink()
     var limits = DecodeLimits.default
     limits.maxPixels = 1 << 20
@@ -65,7 +67,9 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest, host: Listenin
 }
 
 @Suite struct `GIF rewriting of damaged files` {
-    @Test(arguments: 0..<requests.count) func `ends with a typed error or the same frames, whatever is damaged`(index: Int) throws {
+    @Test(arguments: 0..<requests.count) func `ends with a typed error or the same frames for any damage`(index: Int)
+        throws
+    {
         let request = requests[index]
         let sources = [handmade(), try file("three-frames.gif"), try file("trailing-garbage.gif"), try file("f.gif")]
             .map { $0.count > 4000 ? Array($0.prefix(4000)) : $0 }
@@ -89,7 +93,7 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest, host: Listenin
         #expect(sound > 100 && refused > 100)
     }
 
-    @Test func `ends with a typed error or the frames that are there, wherever a file is cut`() throws {
+    @Test func `ends with a typed error or the existing frames at any cut`() throws {
         for bytes in [handmade(), try file("three-frames.gif")] {
             for count in 0..<min(bytes.count, 1500) {
                 let cut = Array(bytes[..<count])
@@ -104,11 +108,11 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest, host: Listenin
         }
     }
 
-    @Test func `takes no memory for a frame that passes a limit`() throws {
+    @Test func `allocates no memory for a frame above a limit`() throws {
         var file = HandmadeGIF(2, 2)
         file.frame(0, 0, 60_000, 60_000, [1, 2, 3, 1])
         file.end()
-        let host = ListeningHost()
+        let host = RecordingHost()
         #expect {
             try rewrite(file.bytes, RewriteRequest(optimizes: true), host: host)
         } throws: {

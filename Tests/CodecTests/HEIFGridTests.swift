@@ -39,13 +39,13 @@ private func regions(of size: PixelSize) -> [PixelRect] {
 }
 
 extension HandmadeHEIF {
-    /// The transforms of each Exif orientation: a quarter turn against the clock, then a mirror.
+    /// The transforms of each Exif orientation: a counterclockwise quarter turn, then a mirror.
     private static let turns: [Int: UInt8] = [3: 2, 5: 1, 6: 3, 7: 3, 8: 1]
     private static let mirrors: [Int: UInt8] = [2: 1, 4: 0, 5: 0, 7: 0]
 
-    /// A gray grid of 2 x 2 tiles with an alpha channel of one stream, turned and mirrored.
+    /// A gray grid of 2 x 2 tiles with an alpha channel of one stream, rotated and mirrored.
     ///
-    /// - Parameter isWrapped: whether an identity derivation stands between, so that libheif puts the grid together.
+    /// - Parameter isWrapped: whether an identity derivation is added, so that libheif composes the grid.
     fileprivate static func turnedGrid(_ orientation: Int, hasAlpha: Bool, isWrapped: Bool) -> HandmadeHEIF {
         var file = grid(rows: 2, columns: 2, canvas: (120, 90))
         var transforms: [UInt8] = []
@@ -77,7 +77,7 @@ extension HandmadeHEIF {
 
 @Suite struct `HEIF grids` {
     @Test(arguments: 1...8)
-    func `are put together as libheif does it`(orientation: Int) throws {
+    func `are composed like in libheif`(orientation: Int) throws {
         let own = HandmadeHEIF.turnedGrid(orientation, hasAlpha: false, isWrapped: false).bytes
         let wrapped = HandmadeHEIF.turnedGrid(orientation, hasAlpha: false, isWrapped: true).bytes
         #expect(try makeDecoder(own).readHeader().regionCost == .tiles)
@@ -102,7 +102,7 @@ extension HandmadeHEIF {
     }
 
     @Test(arguments: ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
-    func `are to the bit what another decoder shows`(path: String) throws {
+    func `equal the output of another decoder`(path: String) throws {
         let digests = [
             "heif/grid.heic": "0d5aec4e1baf30d0b3c1d09d7b703ae21ea7fbe343972a9d185ec90fda5934ad",
             "heif/grid-cropped-turned-mirrored.heic":
@@ -120,7 +120,7 @@ extension HandmadeHEIF {
     }
 
     @Test(arguments: ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
-    func `above the limit of pixels show their regions`(path: String) throws {
+    func `above the pixel limit decode by regions`(path: String) throws {
         let bytes = try fixture(path)
         let whole = try decode(bytes)
         var limits = DecodeLimits.default
@@ -135,7 +135,7 @@ extension HandmadeHEIF {
         #expect(rows(buffer) == part(region, of: whole))
     }
 
-    @Test func `above the limit of pixels are not put together by libheif`() throws {
+    @Test func `above the pixel limit are not composed by libheif`() throws {
         var limits = DecodeLimits.default
         limits.maxPixels = 64 * 64
         let bytes = HandmadeHEIF.turnedGrid(1, hasAlpha: false, isWrapped: true).bytes
@@ -148,7 +148,7 @@ extension HandmadeHEIF {
         #expect(error?.limit == CoderError.Limit(name: "pixels", allowed: 64 * 64, requested: 120 * 90))
     }
 
-    @Test func `with a damaged tile show the regions of the others`() throws {
+    @Test func `with a damaged tile decode the regions of other tiles`() throws {
         var file = HandmadeHEIF.grid(rows: 1, columns: 2, canvas: (128, 48))
         let whole = try decode(file.bytes)
         file.items[2].extents = [(0, 16)]
@@ -158,11 +158,11 @@ extension HandmadeHEIF {
     }
 }
 
-@Suite struct `Streams of HEVC with rows that are decoded beside each other` {
+@Suite struct `HEVC streams decoded on several threads` {
     private let path = "heif/rows-in-parallel.heic"
 
     private func decode(_ bytes: [UInt8], threads: Int) throws -> PixelBuffer {
-        let host = ListeningHost(threads: threads)
+        let host = RecordingHost(threads: threads)
         let decoder = try HEIFDecoder(DecoderSession(source: ByteSource(bytes), host: host.services()))
         let info = try decoder.readHeader()
         let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
@@ -175,8 +175,9 @@ extension HandmadeHEIF {
         #expect(try PixelDigest.of(decode(fixture(path), threads: threads)) == digest)
     }
 
-    /// libde265 may wait without end for rows that no thread decodes, and shows more of a damaged stream to several threads.
-    @Test func `end alike for any number of threads, however they are damaged`() throws {
+    /// libde265 may wait forever for rows that no thread decodes, and decodes more of a damaged stream with several
+    /// threads.
+    @Test func `have the same result for any number of threads and any damage`() throws {
         let bytes = try fixture(path)
         let start = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: Array("mdat".utf8)) }) + 4
         var random = SeededRandom(31)
@@ -215,7 +216,7 @@ extension HandmadeHEIF {
         "avif/rgb-10bit.avif", "avif/gray-limited-range.avif", "avif/known-samples-444-cropped.avif",
         "avif/known-samples-422-bt709-turned.avif", "avif/ramp-12bit.avif",
     ])
-    func `show the same part as the whole image`(path: String) throws {
+    func `equal the same part of the whole image`(path: String) throws {
         let bytes = try fixture(path)
         let whole = try decode(bytes)
         for region in regions(of: whole.size) {
@@ -224,7 +225,7 @@ extension HandmadeHEIF {
     }
 
     @Test(arguments: 1...8)
-    func `show the same part of a turned grid with alpha`(orientation: Int) throws {
+    func `equal the same part of a rotated grid with alpha`(orientation: Int) throws {
         let bytes = HandmadeHEIF.turnedGrid(orientation, hasAlpha: true, isWrapped: false).bytes
         for format in try makeFormats(bytes) {
             let whole = try decode(bytes, as: format)

@@ -32,7 +32,7 @@ private let gainMap = "urn:com:apple:photo:2020:aux:hdrgainmap"
 private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
 
 extension HandmadeHEIF {
-    /// One stream for every item: `kinds` states what the items behind the primary one are.
+    /// One stream for every item: `kinds` declares the items behind the primary one.
     static func collection(_ kinds: [(reference: String, of: Int, kind: String)]) -> HandmadeHEIF {
         var file = HandmadeHEIF()
         for (index, kind) in kinds.enumerated() {
@@ -49,14 +49,14 @@ extension HandmadeHEIF {
 }
 
 @Suite struct `HEIF items` {
-    /// As pillow-heif 1.x decodes them, see Fixtures/recipes/heif/collection.py.
+    /// Digests of pillow-heif 1.x, see Fixtures/recipes/heif/collection.py.
     private static let digests = [
         "36cb256da8b56f73f32f75c4a9a6e681fe0876568c72c5ee53191364a0e77620",
         "a50eb26724e7b63ad1133f5f82ad1ac2b0bc0d9facb0cf543026d0ec4feeae46",
         "413f32fadc7c22b0ec24aae86744aad7eb22e5acd7e9b8054ec67220416caea2",
     ]
 
-    @Test func `are all images of a collection, the primary one first`() throws {
+    @Test func `list all images of a collection, the primary one first`() throws {
         let bytes = try #require(readFile(Repository.fixture("heif/collection.heic")))
         let decoder = try makeDecoder(bytes)
         let found = try items(decoder)
@@ -71,7 +71,7 @@ extension HandmadeHEIF {
         }
     }
 
-    @Test func `come back to the primary image`() throws {
+    @Test func `can be switched back to the primary image`() throws {
         let decoder = try makeDecoder(try #require(readFile(Repository.fixture("heif/collection.heic"))))
         let first = try pixels(decoder)
         try decoder.select(item: 2)
@@ -97,7 +97,7 @@ extension HandmadeHEIF {
         }
     }
 
-    @Test func `are named, grouped and alternatives as the file states`() throws {
+    @Test func `have the names, groups and alternatives of the file`() throws {
         var file = HandmadeHEIF.collection([("", 0, ""), ("", 0, ""), ("", 0, "")])
         func group(_ type: String, _ id: Int, _ members: [Int]) -> [UInt8] {
             Boxes.full(type, Boxes.u32(id) + Boxes.u32(members.count) + members.flatMap(Boxes.u32))
@@ -109,7 +109,7 @@ extension HandmadeHEIF {
         #expect(found.map(\.group) == [9, 9, 11, 11])
     }
 
-    @Test func `are no tiles of a grid, and a gain map of a tone mapping once`() throws {
+    @Test func `omit tiles of a grid, and list the gain map of a tone mapping once`() throws {
         var file = HandmadeHEIF.grid(rows: 1, columns: 2, canvas: (128, 48))
         file.items.append(.init(id: 4, extents: HandmadeHEIF.image.extents))
         file.items.append(.init(id: 5, type: "tmap", extents: [(32, 8)], properties: [4]))
@@ -121,7 +121,7 @@ extension HandmadeHEIF {
 
     @Test func `that are damaged are refused, and the others decode`() throws {
         var file = HandmadeHEIF.collection([("", 0, ""), ("", 0, ""), ("", 0, "")])
-        // Made of itself; of a kind that is not decoded; without a size.
+        // Contains itself; an unsupported kind; without a size.
         file.items[1].type = "iden"
         file.references = [("dimg", 2, [2])]
         file.items[2].type = "unci"
@@ -136,7 +136,7 @@ extension HandmadeHEIF {
         #expect(try pixels(decoder) == first)
     }
 
-    @Test func `with a damaged stream do not keep the primary image from being decoded`() throws {
+    @Test func `with a damaged stream do not prevent decoding the primary image`() throws {
         var file = HandmadeHEIF.collection([("", 0, "")])
         file.items[1].extents = [(0, 16)]
         let decoder = try makeDecoder(file.bytes)
@@ -147,7 +147,7 @@ extension HandmadeHEIF {
     }
 }
 
-@Suite struct `HEIF items without end` {
+@Suite struct `Excessive HEIF items` {
     @Test func `repeated references make one item`() throws {
         var file = HandmadeHEIF.collection([("thmb", 1, ""), ("auxl", 1, gainMap)])
         for _ in 0..<50_000 { file.references += [("thmb", 2, [1]), ("auxl", 3, [1])] }
@@ -190,7 +190,7 @@ extension HandmadeHEIF {
                     #expect(error.code == .refused)
                 }
             }
-            // The nesting that is allowed.
+            // The nesting limit.
             #expect(described == (last == 1 ? DecodeLimits.default.maxNesting : 0))
         }
     }

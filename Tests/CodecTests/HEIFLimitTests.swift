@@ -39,14 +39,15 @@ private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> Coder
                 file.items[isExif ? 1 : 0].extents = Self.excessive[index]
                 file.items[isExif ? 1 : 0].method = method
                 file.idat = file.data
-                // Behind the end of the file more could follow, behind that of idat, or with lengths that overflow, never.
+                // Behind the end of the file more bytes could arrive; behind idat, or with lengths that overflow,
+                // never.
                 let mayFollow = method == 0 && (index < 2 || index == 3 && isExif)
                 #expect(failure(file)?.code == (mayFollow ? .truncated : .corrupt))
             }
         }
     }
 
-    @Test func `are refused when they list extents or items without end`() {
+    @Test func `are refused when they list too many extents or items`() {
         for size in [0, 4, 8] {
             var file = HandmadeHEIF()
             file.sizes = (size, size, 0, 0)
@@ -60,8 +61,8 @@ private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> Coder
         #expect(failure(file)?.limit?.name == "items")
     }
 
-    @Test func `are refused when libheif would read other places than these checks`() {
-        // libheif reads numbers of 0, 4 and 8 bytes alone.
+    @Test func `are refused when libheif would read other positions than the checks`() {
+        // libheif reads only numbers of 0, 4 and 8 bytes.
         var file = HandmadeHEIF()
         file.sizes = (2, 2, 2, 0)
         #expect(failure(file)?.code == .unsupportedFeature)
@@ -80,15 +81,15 @@ private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> Coder
             var file = HandmadeHEIF.exif([(32, 20)])
             file.idat = [0]
             file.moreMeta = Boxes.full(type, Boxes.u32(0) + Boxes.u32(0))
-            #expect(failure(file)?.code == .corrupt, "two boxes '\(type)'")
+            #expect(failure(file)?.code == .corrupt, "two '\(type)' boxes")
         }
         var items = HandmadeHEIF()
         items.items.append(.init(extents: Array(repeating: (32, 400), count: 5), properties: []))
         #expect(failure(items)?.code == .corrupt)
     }
 
-    @Test func `are refused when lists stand where libheif reads them in vain`() {
-        // 20,000 items of 32 extents each take libheif 30 MB; a property is no place for them.
+    @Test func `are refused when lists are in a wrong box that libheif reads`() {
+        // libheif allocates 30 MB for 20,000 items of 32 extents each; a property must not contain them.
         let items = (0..<20_000).flatMap { Boxes.u16($0) + Boxes.u16(0) + Boxes.u16(32) }
         let list = Boxes.full("iloc", [0, 0] + Boxes.u16(20_000) + items)
         let lists = Array(repeating: list, count: 20).flatMap { $0 }
@@ -103,7 +104,7 @@ private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> Coder
         #expect(failure(file)?.code == .corrupt)
     }
 
-    @Test func `are refused when the box of the items is huge`() {
+    @Test func `are refused when the 'meta' box is huge`() {
         var file = HandmadeHEIF()
         file.moreMeta = Boxes.box("free", [UInt8](repeating: 0, count: 17 << 20))
         #expect(failure(file)?.limit?.name == "bytes of the meta box")

@@ -45,7 +45,7 @@ private func box(_ type: String, _ payload: [UInt8]) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8((8 + payload.count) >> $0 & 255) } + Array(type.utf8) + payload
 }
 
-/// Where the payload of the `mini` box begins: behind 16 bytes of `ftyp` and 8 of its own header.
+/// The start of the payload of the `mini` box: behind 16 bytes of `ftyp` and 8 of its own header.
 private let payload = 24
 
 @Suite struct `HEIF files with the short header` {
@@ -58,7 +58,7 @@ private let payload = 24
             ("avif/mini-gain-map.avif", "avif/rgb-10bit.avif"),
             ("avif/mini-gain-map-earlier-draft.avif", "avif/rgb-10bit.avif"),
         ])
-    func `show what the same picture shows behind the long one`(short: String, long: String) throws {
+    func `decode like the same image with the long header`(short: String, long: String) throws {
         let (short, long) = (try Decoded(fixture(short)), try Decoded(fixture(long)))
         #expect(short.info.size == long.info.size)
         #expect(short.info.nativeFormat == long.info.nativeFormat)
@@ -79,7 +79,7 @@ private let payload = 24
         #expect(alpha.blobs.first { $0.kind == .xmp }?.bytes == Array("<x:xmpmeta/>".utf8))
     }
 
-    @Test func `leave out compressed metadata`() throws {
+    @Test func `ignore compressed metadata`() throws {
         var bytes = try fixture("heif/mini-turned-exif-icc.heic")
         // Flags, sides, samples (4:4:4, eight bits) and sizes of 10, 12 and 15 bits behind their flags come first.
         let place = 16 + 31 + 1 + 3 + 10 + 12 + 15
@@ -89,7 +89,7 @@ private let payload = 24
     }
 
     @Test(arguments: 1...8)
-    func `are turned and mirrored, with their alpha`(value: Int) throws {
+    func `are rotated and mirrored, with their alpha`(value: Int) throws {
         var bytes = try fixture("avif/mini-alpha-xmp.avif")
         let upright = try Decoded(bytes)
         // The last bits of the second byte.
@@ -105,7 +105,7 @@ private let payload = 24
         }
     }
 
-    @Test func `say when alpha is multiplied in`() throws {
+    @Test func `report premultiplied alpha`() throws {
         var bytes = try fixture("avif/mini-alpha-xmp.avif")
         #expect(try Decoded(bytes).info.nativeFormat.alpha == .straight)
         // 4:4:4 with sides of 7 bits: the 33rd bit.
@@ -120,7 +120,7 @@ private let payload = 24
         #expect(try Decoded(bytes).rows == rows)
     }
 
-    @Test func `tell their facts before the pixels are there`() throws {
+    @Test func `report their facts before the pixels arrive`() throws {
         let bytes = try fixture("heif/mini-turned-exif-icc.heic")
         let source = ByteSource(bytes, arrived: 0)
         let decoder = try HEIFDecoder(DecoderSession(source: source))
@@ -134,7 +134,7 @@ private let payload = 24
                 source.arrive(1)
             }
         }
-        // The profile of 132 bytes stands in front of the samples, the configuration in front of that.
+        // The profile of 132 bytes precedes the samples, and the configuration precedes the profile.
         #expect(try #require(met) < 400)
         source.arrive()
         #expect(try decoder.metadata().map(\.kind) == [.icc, .exif])
@@ -149,7 +149,7 @@ private let payload = 24
         }
     }
 
-    @Test func `of kinds that are not served are refused as such`() throws {
+    @Test func `of unsupported kinds are refused as unsupported`() throws {
         let bytes = try fixture("avif/mini-gray.avif")
         var other = bytes
         other[payload] |= 0x40
@@ -157,7 +157,7 @@ private let payload = 24
         other = bytes
         other.replaceSubrange(12..<16, with: Array("avci".utf8))
         #expect(failure(other)?.code == .unsupportedFeature, "another codec")
-        // An AV1 configuration is none of HEVC.
+        // An AV1 configuration is not valid for HEVC.
         other.replaceSubrange(12..<16, with: Array("heic".utf8))
         #expect(failure(other) != nil)
     }
@@ -181,9 +181,9 @@ private let payload = 24
         }
     }
 
-    /// A changed size of a side or a chunk reaches everything that could be asked of memory.
+    /// Changed sizes of sides or chunks affect every memory request.
     @Test(arguments: paths)
-    func `end in pixels or in an error with a name`(path: String) throws {
+    func `end in pixels or in a typed error`(path: String) throws {
         let bytes = try fixture(path)
         var limits = DecodeLimits.strict
         limits.maxPixels = 1_000_000

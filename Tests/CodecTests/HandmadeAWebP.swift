@@ -3,13 +3,13 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Animated WebP put together by hand.
+/// Animated WebP made by hand.
 enum HandmadeAWebP {
     static func little(_ value: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
 
-    /// A chunk; `says` is the length it claims.
+    /// A chunk; `says` is its declared length.
     static func chunk(_ tag: String, _ payload: [UInt8], says count: Int? = nil) -> [UInt8] {
         Array(tag.utf8) + little(count ?? payload.count, 4) + payload + (payload.count % 2 == 0 ? [] : [0])
     }
@@ -32,13 +32,13 @@ enum HandmadeAWebP {
     }
 
     /// The chunks of a still without its header; 40 x 24 pixels.
-    static func picture(_ name: String) throws -> [UInt8] {
+    static func stillChunks(_ name: String) throws -> [UInt8] {
         let still = try #require(readFile(Repository.fixture("webp/\(name).webp")))
         let isExtended = still[12..<16].elementsEqual("VP8X".utf8)
         return Array(still[(isExtended ? 30 : 12)...])
     }
 
-    /// What dwebp makes of that still.
+    /// The pixels of that still by dwebp.
     static func samples(_ name: String) throws -> [UInt8] {
         try #require(readFile(Repository.fixture("webp/\(name).pam"))).suffix(40 * 24 * 4)
     }

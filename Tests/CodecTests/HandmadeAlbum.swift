@@ -12,7 +12,7 @@ struct HandmadeAlbum {
     var isBigEndian = true
     /// Changes the entries before they are written: size and offset.
     var edit: (inout [(size: Int, offset: Int)]) -> Void = { _ in }
-    /// Images that the index states to have.
+    /// The number of images that the index declares.
     var count: Int?
 
     init(_ others: [(kind: Int, bytes: [UInt8])], behind first: String = "baseline-420.jpg") throws {
@@ -39,7 +39,7 @@ struct HandmadeAlbum {
     }
 }
 
-/// A file that is read piece by piece, and how much of it was.
+/// A file that is read piece by piece, with a count of the bytes read.
 final class Pieces {
     private let bytes: [UInt8]
     private let log = Log()

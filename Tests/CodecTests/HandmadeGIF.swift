@@ -6,11 +6,11 @@ import Testing
 
 // MARK: A file made by hand
 
-/// Writes GIF block by block; pixels as codes that never leave their first size, so that no LZW encoder is needed.
+/// Writes GIF block by block; its codes never leave their first size, so that no LZW encoder is needed.
 struct HandmadeGIF {
     var bytes: [UInt8]
 
-    /// A canvas of four colours: black, red, green, blue.
+    /// A canvas of four colors: black, red, green, blue.
     init(_ width: Int, _ height: Int, aspect: UInt8 = 0, background: UInt8 = 0, hasPalette: Bool = true) {
         bytes = Array("GIF89a".utf8) + le16(width) + le16(height) + [hasPalette ? 0x81 : 0, background, aspect]
         if hasPalette { bytes += [0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255] }
@@ -69,7 +69,7 @@ struct HandmadeGIF {
 
 func le16(_ value: Int) -> [UInt8] { [UInt8(value & 0xFF), UInt8(value >> 8)] }
 
-// The four colours of a handmade file as RGBA.
+// The four colors of a handmade file as RGBA.
 private let handmadeColors: [[UInt8]] = [[0, 0, 0, 255], [255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255]]
 
 func handmadeRGBA(_ pixels: [UInt8], transparent: UInt8? = nil) -> [UInt8] {
@@ -86,7 +86,7 @@ func bytesOfRows(_ buffer: PixelBuffer) -> [UInt8] {
 
 struct DecodedFrame {
     var info: FrameInfo
-    /// RGBA; empty where the frame is.
+    /// RGBA; empty for an empty frame.
     var pixels: [UInt8]
 }
 
@@ -116,7 +116,7 @@ func gifFailure(_ file: [UInt8], limits: DecodeLimits = .default) -> CoderError.
     }
 }
 
-/// Every frame as giflib reads it; nil where it gives up.
+/// Every frame as giflib decodes it; nil if it fails.
 func giflibFrames(_ file: [UInt8]) -> [DecodedFrame]? {
     unsafe file.withUnsafeBufferPointer { buffer in
         guard let reader = unsafe gifshim_open(buffer.baseAddress, UInt64(buffer.count)) else { return nil }

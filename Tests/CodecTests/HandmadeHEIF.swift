@@ -2,7 +2,9 @@ import TestSupport
 
 /// Boxes of the ISO base media format, as bytes.
 enum Boxes {
-    static func box(_ type: String, _ payload: [UInt8]) -> [UInt8] { u32(8 + payload.count) + Array(type.utf8) + payload }
+    static func box(_ type: String, _ payload: [UInt8]) -> [UInt8] {
+        u32(8 + payload.count) + Array(type.utf8) + payload
+    }
 
     static func full(_ type: String, version: UInt8 = 0, flags: Int = 0, _ payload: [UInt8]) -> [UInt8] {
         box(type, [version] + number(UInt64(flags), 3) + payload)
@@ -11,7 +13,7 @@ enum Boxes {
     static func u16(_ value: Int) -> [UInt8] { number(UInt64(value), 2) }
     static func u32(_ value: Int) -> [UInt8] { number(UInt64(value), 4) }
 
-    /// Big endian, cut to `count` bytes.
+    /// Big-endian, cut to `count` bytes.
     static func number(_ value: UInt64, _ count: Int) -> [UInt8] {
         (0..<count).reversed().map { $0 < 8 ? UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) : 0 }
     }
@@ -29,14 +31,14 @@ struct HandmadeHEIF {
         var method = 0
         var base: UInt64 = 0
         var extents: [(offset: UInt64, length: UInt64)]
-        /// Numbers of properties, counted from 1.
+        /// Property numbers, counted from 1.
         var properties: [UInt8] = [1, 2, 3]
     }
 
     /// The stream in `Fixtures/avif/mini-gray.avif`.
     static let stream = Array((readFile(Repository.fixture("avif/mini-gray.avif")) ?? []).dropFirst(38))
     static let configuration = Boxes.box("av1C", [0x81, 0, 0x1C, 0])
-    /// Where `data` begins in the file.
+    /// The position of `data` in the file.
     static let dataPlace = 32
     static let image = Item(extents: [(UInt64(dataPlace), UInt64(stream.count))])
 
@@ -78,7 +80,8 @@ struct HandmadeHEIF {
                         + Boxes.number(extent.length, sizes.length)
                 }
         }
-        return Boxes.full("iloc", version: UInt8(locationVersion), head + Boxes.u16(items.count) + entries.flatMap { $0 })
+        return Boxes.full(
+            "iloc", version: UInt8(locationVersion), head + Boxes.u16(items.count) + entries.flatMap { $0 })
     }
 
     private var types: [UInt8] {
@@ -102,7 +105,7 @@ struct HandmadeHEIF {
 }
 
 extension HandmadeHEIF {
-    /// An item of metadata beside the image.
+    /// Adds a metadata item.
     static func exif(_ extents: [(offset: UInt64, length: UInt64)], method: Int = 0) -> HandmadeHEIF {
         var file = HandmadeHEIF()
         file.items.append(Item(id: 2, type: "Exif", method: method, extents: extents, properties: []))
@@ -110,7 +113,7 @@ extension HandmadeHEIF {
         return file
     }
 
-    /// A grid that shows the same stream in every tile.
+    /// Makes a grid that shows the same stream in every tile.
     ///
     /// - Parameter tile: the size that the boxes declare for each tile.
     static func grid(
@@ -128,13 +131,14 @@ extension HandmadeHEIF {
         return file
     }
 
-    /// A sequence of one track; `table` holds the boxes of its `stbl` box.
+    /// A sequence of one track; `table` is the content of its `stbl` box.
     static func sequence(_ table: [UInt8], moreTrack: [UInt8] = []) -> HandmadeHEIF {
         var file = HandmadeHEIF()
         file.brand = "avis"
         let sizes = Boxes.u16(64) + Boxes.u16(0) + Boxes.u16(48) + Boxes.u16(0)
         let header = Boxes.full(
-            "tkhd", Boxes.u32(0) + Boxes.u32(0) + Boxes.u32(1) + Boxes.u32(0) + Boxes.u32(100)
+            "tkhd",
+            Boxes.u32(0) + Boxes.u32(0) + Boxes.u32(1) + Boxes.u32(0) + Boxes.u32(100)
                 + [UInt8](repeating: 0, count: 52) + sizes)
         let media = Boxes.full("mdhd", Boxes.u32(0) + Boxes.u32(0) + Boxes.u32(1000) + Boxes.u32(100) + Boxes.u32(0))
         file.tail = Boxes.box(
@@ -145,7 +149,7 @@ extension HandmadeHEIF {
         return file
     }
 
-    /// The boxes of a sample table: `chunks` places, each with `perChunk` samples.
+    /// The boxes of a sample table: `chunks` positions, each with `perChunk` samples.
     static func samples(
         chunks: [UInt32] = [UInt32(dataPlace)], perChunk: Int = 1, runs: [UInt8]? = nil,
         sizes: (each: Int, count: Int, list: [Int]),

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A JPEG file whose coefficients are known, because it is made of them.
+/// A JPEG file made of known coefficients.
 ///
 /// - Source: ITU-T T.81 annexes A, B and F.
 struct HandmadeJPEG {
@@ -15,20 +15,20 @@ struct HandmadeJPEG {
     var components: [Component]
     var precision: UInt8 = 8
     var restartInterval = 0
-    /// Whether each component has a scan of its own.
+    /// Whether each component has its own scan.
     var isSeparate = false
-    /// Whether all components name the first place of tables, where each scan puts its own.
+    /// Whether all components use the first table slot, into which each scan puts its own tables.
     var redefinesTables = false
-    /// Behind the start marker.
+    /// Bytes behind the start marker.
     var segments: [UInt8] = []
-    /// Behind the end marker.
+    /// Bytes behind the end marker.
     var trailer: [UInt8] = []
     /// In natural order.
     var tables: [[UInt16]]
-    /// Of each component row by row, the numbers of a block in natural order; MCUs that are cut have more of them.
+    /// The blocks of each component row by row, with the numbers in natural order; cut MCUs have additional blocks.
     private(set) var blocks: [[[Int16]]] = []
 
-    /// Where the numbers of a file stand in a block.
+    /// The position of each coefficient of the file in a block.
     static let zigzag = [
         0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14,
         21,
@@ -36,7 +36,7 @@ struct HandmadeJPEG {
         54, 47, 55, 62, 63,
     ]
 
-    /// An image of numbers that depend on the seed alone.
+    /// An image of numbers that depend only on the seed.
     init(_ width: Int, _ height: Int, _ components: [Component], seed: UInt64 = 1) {
         (self.width, self.height, self.components) = (width, height, components)
         var random = SeededRandom(seed)
@@ -62,7 +62,7 @@ struct HandmadeJPEG {
     var mostAcross: Int { components.map(\.across).max() ?? 1 }
     var mostDown: Int { components.map(\.down).max() ?? 1 }
 
-    /// Blocks that a component has.
+    /// Returns the number of blocks of a component.
     func size(_ component: Component) -> (across: Int, down: Int) {
         (
             (width * component.across).dividedUp(by: 8 * mostAcross),
@@ -70,7 +70,7 @@ struct HandmadeJPEG {
         )
     }
 
-    /// Blocks with those that fill the last MCUs.
+    /// Blocks including those that fill the last MCUs.
     private func padded(_ component: Component) -> (across: Int, down: Int) {
         (width.dividedUp(by: 8 * mostAcross) * component.across, height.dividedUp(by: 8 * mostDown) * component.down)
     }
@@ -116,7 +116,7 @@ extension HandmadeJPEG {
         return bytes + [0xFF, 0xD9] + trailer
     }
 
-    /// Every pair of a run and a length that an 8-bit image may need.
+    /// Every pair of run and length that an 8-bit image may need.
     private static let symbols: [UInt8] =
         [0x00, 0xF0] + (0...15).flatMap { run in (1...10).map { UInt8(run << 4 | $0) } }
 

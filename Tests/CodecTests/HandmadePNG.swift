@@ -26,7 +26,7 @@ struct HandmadePNG {
             + pngChunk("IEND", [])
     }
 
-    /// Where the data of the IDAT begins.
+    /// The position of the IDAT data.
     var dataOffset: Int { 8 + 25 + before.joined().count + 8 }
 }
 
@@ -59,8 +59,8 @@ func storedZlib(_ data: [UInt8]) -> [UInt8] {
     return [0x78, 0x01, 0x01, low, high, ~low, ~high] + data + be32(b << 16 | a)
 }
 
-/// A profile without tags, as libpng wants it (ICC.1, 7.2); what follows keeps it from being deflated to less than 92
-/// bytes, which libpng takes for too short.
+/// A profile without tags, as libpng requires it (ICC.1, 7.2). The bytes behind it keep it from being deflated to less
+/// than 92 bytes, which libpng rejects as too short.
 func iccProfile() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 132) + (0..<200).map { UInt8(truncatingIfNeeded: $0 * $0 * 73 >> 3) }
     bytes.replaceSubrange(0..<4, with: be32(332))
@@ -132,7 +132,7 @@ func encodePNG(
     #expect(try encoder.acceptedFormats(for: info).first == buffer.format)
     let sink = ByteSink()
     try encoder.begin(info, to: sink)
-    for blob in blobs { #expect(try encoder.add(blob), "\(blob.kind) is carried") }
+    for blob in blobs { #expect(try encoder.add(blob), "\(blob.kind) is accepted") }
     try encoder.add(FrameInfo(index: 0, rect: PixelRect(buffer.size)), pixels: Surface(buffer))
     try encoder.finish()
     return sink.written
@@ -154,7 +154,7 @@ func pngChunks(_ bytes: [UInt8]) -> [(name: String, data: [UInt8])] {
     return found
 }
 
-/// A picture whose every byte follows from its place.
+/// An image whose bytes follow from their position.
 func pngPattern(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
     let buffer = try PixelBuffer(size: size, format: format)
     for y in 0..<size.height {
@@ -167,7 +167,7 @@ func pngPattern(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer 
     return buffer
 }
 
-/// The samples of the surface after each step of a source that grows.
+/// The samples of the surface after each step of a growing source.
 func growPNG(_ bytes: [UInt8], by step: Int) throws -> [[Int]] {
     let source = ByteSource(bytes, arrived: 0)
     let decoder = try PNGDecoder(DecoderSession(source: source))

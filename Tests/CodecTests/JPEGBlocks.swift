@@ -1,8 +1,8 @@
 import ImageModel
 
-/// What transforms of an image do to its blocks and samples.
+/// Transforms the blocks and samples of an image.
 enum JPEGBlocks {
-    /// Moves what stands at a place to its place in the turned image.
+    /// Moves an element to its position in the transformed image.
     static func moved<Element>(_ rows: [[Element]], _ transform: Orientation) -> [[Element]] {
         let size = PixelSize(rows.first?.count ?? 0, rows.count)
         let result = transform.applied(to: size)
@@ -14,7 +14,7 @@ enum JPEGBlocks {
         }
     }
 
-    /// Moves blocks, and turns each: waves that are odd in a reversed direction change their sign.
+    /// Moves blocks and transforms each: waves that are odd in a reversed direction change their sign.
     static func turned(_ rows: [[[Int16]]], _ transform: Orientation) -> [[[Int16]]] {
         let corner = transform.source(x: 0, y: 0, in: PixelSize(2, 2))
         let signs = (0..<64).map { place -> Int16 in

@@ -38,7 +38,7 @@ private func decode(_ bytes: [UInt8], to format: PixelFormat, reducedTo size: Pi
     return pixels(buffer)
 }
 
-/// The code of the error that decoding ends with; nil for none.
+/// The code of the decoding error; nil for none.
 private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> CoderError.Code? {
     do throws(CoderError) {
         let decoder = try JPEGDecoder(session(bytes, limits: limits))
@@ -63,7 +63,7 @@ private func inserting(_ segments: [UInt8], into bytes: [UInt8]) -> [UInt8] {
     Array(bytes[..<2]) + segments + Array(bytes[2...])
 }
 
-/// Where a marker first stands.
+/// The first position of a marker.
 private func offset(of marker: UInt8, in bytes: [UInt8]) -> Int? {
     bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == marker }
 }
@@ -77,7 +77,7 @@ private let exifWithoutOrientation: [UInt8] =
         "baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "arithmetic-420",
         "sequential-3-scans", "cmyk", "ycck",
     ])
-    func `gives the colours another program gives`(name: String) throws {
+    func `equals the colors of another program`(name: String) throws {
         #expect(try decode(file("\(name).jpg"), to: .rgb8) == samples("\(name).ppm"))
     }
 
@@ -89,7 +89,7 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(try decode(file("gray.jpg"), to: .gray8) == samples("gray.pgm"))
     }
 
-    @Test func `puts the channels in the asked order and fills alpha`() throws {
+    @Test func `writes the channels in the requested order and fills alpha`() throws {
         let rgb = try samples("baseline-420.ppm")
         var rgba: [UInt8] = []
         var bgra: [UInt8] = []
@@ -105,10 +105,10 @@ private let exifWithoutOrientation: [UInt8] =
     }
 
     @Test(arguments: ["cmyk", "ycck"])
-    func `hands out ink with 0 for none`(name: String) throws {
+    func `delivers ink with 0 for none`(name: String) throws {
         let ink = try decode(file("\(name).jpg"), to: .cmyk8)
 
-        // The recipe's colours, at the far corners, where chroma of the other half does not reach.
+        // The recipe's colors, at the far corners, out of reach of the other half's chroma.
         let left = zip(ink[..<4], [0, 128, 255, 64]).map { abs(Int($0) - $1) }
         let right = zip(ink[60..<64], [255, 0, 32, 0]).map { abs(Int($0) - $1) }
         #expect(left.max()! <= 2 && right.max()! <= 2)
@@ -129,7 +129,7 @@ private let exifWithoutOrientation: [UInt8] =
     }
 
     @Test(arguments: ["baseline-420.jpg", "cmyk.jpg"])
-    func `leaves what stands between the rows alone`(name: String) throws {
+    func `does not change the padding between rows`(name: String) throws {
         let decoder = try JPEGDecoder(session(file(name)))
         let size = try decoder.readHeader().size
         let stride = size.width * 3 + 7
@@ -151,7 +151,7 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(gaps)
     }
 
-    @Test func `can be asked again with other settings`() throws {
+    @Test func `can be called again with other settings`() throws {
         let decoder = try JPEGDecoder(session(file("progressive-422.jpg")))
         let size = try decoder.readHeader().size
         for format in [PixelFormat.rgb8, PixelFormat(.rgba, alpha: .opaque), .rgb8] {
@@ -204,7 +204,7 @@ private let exifWithoutOrientation: [UInt8] =
     @Test(arguments: [
         "<r tiff:Orientation=\"3\"/>", "<tiff:Orientation> 3</tiff:Orientation>", "tiff:Orientation = '3'",
     ])
-    func `takes the orientation from XMP where Exif has none`(packet: String) throws {
+    func `takes the orientation from XMP if Exif has none`(packet: String) throws {
         #expect(try orientation(xmp(packet)) == .down)
         #expect(try orientation(segment(0xE1, exifWithoutOrientation) + xmp(packet)) == .down)
     }
@@ -226,7 +226,7 @@ private let exifWithoutOrientation: [UInt8] =
 
     @Test(
         arguments: [[[1, 2]], [[1, 2], [1, 2]], [[1, 2], [3, 2]], [[0, 1]], [[1, 1], [2, 2]]] as [[[UInt8]]])
-    func `leaves out a profile with a part missing`(parts: [[UInt8]]) throws {
+    func `ignores a profile with a missing part`(parts: [[UInt8]]) throws {
         let segments = parts.flatMap { segment(0xE2, Array("ICC_PROFILE\0".utf8) + $0 + [7]) }
         let decoder = try JPEGDecoder(session(inserting(segments, into: file("gray.jpg"))))
 
@@ -234,7 +234,7 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(try decoder.metadata().isEmpty)
     }
 
-    @Test func `hands out Exif without its name, XMP, extended XMP and IPTC`() throws {
+    @Test func `reports Exif without its prefix, XMP, extended XMP and IPTC`() throws {
         let guid = Array("0123456789ABCDEF0123456789ABCDEF".utf8)
         let extended = Array("http://ns.adobe.com/xmp/extension/\0".utf8) + guid + [0, 0, 0, 3]
         let resources =
@@ -265,7 +265,7 @@ private let exifWithoutOrientation: [UInt8] =
 
 @Suite struct `Damaged JPEG` {
     @Test(arguments: ["baseline-420", "baseline-444-restart"])
-    func `keeps the rows above the end`(name: String) throws {
+    func `keeps the rows before a cut`(name: String) throws {
         let whole = try file("\(name).jpg")
         let expected = try samples("\(name).ppm")
         let cut = Array(whole[..<(whole.count - 110)])
@@ -275,7 +275,7 @@ private let exifWithoutOrientation: [UInt8] =
         let buffer = try PixelBuffer(size: decoder.readHeader().size, format: .rgb8)
         let surface = Surface(buffer)
         guard case .partial(let rect) = try decoder.decode(DecodeRequest(wantsPartial: true), into: surface) else {
-            Issue.record("the decoder takes a cut file for complete")
+            Issue.record("the decoder reports a cut file as complete")
             return
         }
         #expect(rect.y == 0 && rect.width == 40 && rect.height > 0 && rect.height < 24)
@@ -283,17 +283,17 @@ private let exifWithoutOrientation: [UInt8] =
     }
 
     @Test(arguments: ["baseline-420", "progressive-422", "sequential-3-scans"])
-    func `does not miss the end marker`(name: String) throws {
+    func `accepts a missing end marker`(name: String) throws {
         let cut = try Array(file("\(name).jpg").dropLast(2))
         #expect(try decode(cut, to: .rgb8) == samples("\(name).ppm"))
     }
 
-    @Test func `says that scans are missing`() throws {
+    @Test func `reports missing scans`() throws {
         let whole = try file("progressive-422.jpg")
         #expect(failure(Array(whole[..<(whole.count - 60)])) == .truncated)
     }
 
-    @Test func `refuses what it is not or does not do`() throws {
+    @Test func `refuses other formats and unsupported features`() throws {
         let whole = try file("gray.jpg")
         let frame = try #require(offset(of: 0xC0, in: whole))
         func changed(_ at: Int, _ value: UInt8) -> [UInt8] {
@@ -336,13 +336,13 @@ private let exifWithoutOrientation: [UInt8] =
     }
 
     @Test(arguments: ["baseline-420", "baseline-444-restart", "progressive-422", "arithmetic-420", "cmyk"])
-    func `survives any flipped bit`(name: String) throws {
+    func `ends for any flipped bit`(name: String) throws {
         let whole = try file("\(name).jpg")
         let allowed: Set<CoderError.Code?> = [nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded]
         for at in whole.indices {
             var copy = whole
             copy[at] ^= 1 << (at % 8)
-            // A flip in the frame header may ask for gigabytes; that is the host's to refuse.
+            // A flip in the frame header may request gigabytes; the host refuses that.
             if (try? JPEGDecoder(session(copy)).readHeader().size.area ?? .max) ?? 0 > 1 << 22 { continue }
             #expect(allowed.contains(failure(copy)), "byte \(at)")
         }

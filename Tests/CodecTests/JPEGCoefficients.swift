@@ -1,6 +1,7 @@
-/// The coefficients of a JPEG file, read by another reader than the project's: sequential and progressive, Huffman codes.
+/// The coefficients of a JPEG file, read independently of the project's code: sequential and progressive, Huffman
+/// codes.
 ///
-/// It is written for files that are sound; anything else makes it return nil.
+/// Reads only valid files; returns nil for any other.
 ///
 /// - Source: ITU-T T.81 annexes B, F.2 and G.2.
 struct JPEGCoefficients {
@@ -25,7 +26,7 @@ struct JPEGCoefficients {
     private var offset = 2
     private var tables = [[UInt16]](repeating: [], count: 4)
     private var codes: [UInt8: HuffmanCode] = [:]
-    /// Of each component, with those that fill the last MCUs.
+    /// The blocks of each component, including those that fill the last MCUs.
     private var blocks: [[[Int16]]] = []
     private var tableOf: [Int] = []
 
@@ -306,7 +307,7 @@ private struct BitReader {
 
     init(_ bytes: [UInt8], _ offset: Int) { (self.bytes, self.offset) = (bytes, offset) }
 
-    /// Where the next marker stands.
+    /// The position of the next marker.
     var end: Int { left > 0 ? next(offset) : offset }
 
     private func next(_ place: Int) -> Int { bytes[place] == 0xFF ? place + 2 : place + 1 }

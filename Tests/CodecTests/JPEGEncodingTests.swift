@@ -6,7 +6,7 @@ import Testing
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("jpeg/\(name)"))) }
 
-/// A buffer of pixels that `sample` gives by row and byte of the row.
+/// A buffer of pixels that `sample` returns by row and byte of the row.
 private func buffer(
     _ size: PixelSize, _ format: PixelFormat, _ sample: (Int, Int) -> UInt8
 ) throws -> PixelBuffer {
@@ -21,7 +21,7 @@ private func buffer(
     return buffer
 }
 
-/// The fixtures' picture: red to the right, green downwards, blue in squares.
+/// The fixtures' image: red to the right, green downwards, blue in squares.
 private func gradient(_ format: PixelFormat = .rgb8) throws -> PixelBuffer {
     try buffer(PixelSize(40, 24), format) { y, offset in
         let x = offset / format.bytesPerPixel
@@ -48,7 +48,7 @@ private func encode(
     return sink.written
 }
 
-/// The error that encoding ends with.
+/// The error of encoding.
 private func failure(_ size: PixelSize, _ options: CoderOptions) -> CoderError? {
     do throws(CoderError) {
         let encoder = try JPEGEncoder(EncoderSession(options: options))
@@ -74,7 +74,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
 }
 
 @Suite struct `JPEG encoding` {
-    @Test func `writes what libjpeg-turbo's own program writes`() throws {
+    @Test func `writes the same bytes as libjpeg-turbo's own program`() throws {
         #expect(try encode(gradient(), ["quality": .real(95)]) == file("baseline-420.jpg"))
         #expect(
             try encode(
@@ -88,12 +88,12 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
     }
 
     @Test(arguments: [PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)])
-    func `takes opaque pixels of four bytes for the same picture`(format: PixelFormat) throws {
+    func `encodes opaque four-byte pixels to the same image`(format: PixelFormat) throws {
         #expect(try encode(gradient(format), ["quality": .real(95)]) == file("baseline-420.jpg"))
     }
 
     @Test(arguments: [("444", 0x11), ("422", 0x21), ("420", 0x22)] as [(String, UInt8)])
-    func `subsamples chroma as told`(name: String, factors: UInt8) throws {
+    func `subsamples chroma as requested`(name: String, factors: UInt8) throws {
         let bytes = try encode(gradient(), ["jpeg.subsampling": .string(name)])
         let frame = try #require(segments(bytes).first { $0.marker == 0xC0 })
 
@@ -105,7 +105,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(try encode(gradient(), ["jpeg.optimize": .bool(true)]).count < encode(gradient()).count)
     }
 
-    @Test func `uses quality 90 unless told otherwise`() throws {
+    @Test func `uses quality 90 by default`() throws {
         #expect(try encode(gradient()) == encode(gradient(), ["quality": .real(90)]))
         #expect(try encode(gradient()).count > encode(gradient(), ["quality": .real(40)]).count)
     }
@@ -144,7 +144,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(Array(found[3].body.dropFirst(14) + found[4].body.dropFirst(14)) == profile)
     }
 
-    @Test func `says the orientation of the pixels`() throws {
+    @Test func `stores the orientation of the pixels`() throws {
         func exif(_ orientation: Orientation?, _ blobs: [MetadataBlob]) throws -> [UInt8]? {
             let bytes = try encode(gradient(), blobs: blobs) { $0.orientation = orientation }
             return segments(bytes).first { $0.marker == 0xE1 }.map { Array($0.body.dropFirst(6)) }
@@ -158,7 +158,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(try exif(nil, [left]) == left.bytes)
     }
 
-    @Test func `says no to metadata that fits no segment`() throws {
+    @Test func `refuses metadata that fits no segment`() throws {
         let encoder = try JPEGEncoder(EncoderSession())
         let large = [UInt8](repeating: 0, count: 65_533)
 
@@ -179,7 +179,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(Array(bytes[13..<18]) == field)
     }
 
-    @Test func `takes formats without transparency`() throws {
+    @Test func `accepts formats without transparency`() throws {
         let encoder = try JPEGEncoder(EncoderSession())
         func accepted(_ format: PixelFormat) throws -> [PixelFormat] {
             try encoder.acceptedFormats(for: ImageInfo(size: PixelSize(1, 1), nativeFormat: format))
@@ -197,12 +197,12 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         CoderOptions(["quality": .real(101)]), CoderOptions(["quality": .real(-1)]),
         CoderOptions(["jpeg.subsampling": .string("411")]),
     ])
-    func `refuses options without a meaning`(options: CoderOptions) {
+    func `refuses invalid options`(options: CoderOptions) {
         #expect(failure(PixelSize(1, 1), options)?.code == .invalidArgument)
     }
 
     @Test(arguments: [PixelSize(65_501, 1), PixelSize(1, 65_501), PixelSize(0, 1)])
-    func `refuses sides that the library does not write`(size: PixelSize) throws {
+    func `refuses sides that the library does not support`(size: PixelSize) throws {
         let encoder = try JPEGEncoder(EncoderSession())
         var failure: CoderError?
         do throws(CoderError) {
@@ -211,7 +211,7 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(failure?.code == .invalidArgument && failure?.message.contains("65500") == true)
     }
 
-    @Test func `encodes the widest picture it allows`() {
+    @Test func `encodes the widest image it allows`() {
         #expect(failure(PixelSize(65_500, 1), [:]) == nil)
     }
 }

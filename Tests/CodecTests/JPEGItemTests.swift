@@ -7,12 +7,12 @@ import Testing
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("jpeg/\(name)"))) }
 
-/// The samples that djpeg wrote.
+/// The samples written by djpeg.
 private func samples(_ name: String) throws -> [UInt8] {
     Array(try file(name).split(separator: 0x0A, maxSplits: 3, omittingEmptySubsequences: false)[3])
 }
 
-private func makeDecoder(_ bytes: [UInt8], host: ListeningHost = ListeningHost()) throws -> JPEGDecoder {
+private func makeDecoder(_ bytes: [UInt8], host: RecordingHost = RecordingHost()) throws -> JPEGDecoder {
     try JPEGDecoder(DecoderSession(source: ByteSource(bytes), host: try host.services()))
 }
 
@@ -59,7 +59,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         }
     }
 
-    @Test func `are decoded in parts, in bands of rows and reduced`() throws {
+    @Test func `can be decoded in parts, in bands of rows and reduced`() throws {
         let decoder = try makeDecoder(try file("multi-picture.jpg"))
         let size = PixelSize(40, 24)
         let expected = try samples("progressive-422.ppm")
@@ -78,7 +78,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try small.packed == samples("progressive-422-1of8.ppm"))
     }
 
-    @Test func `begin anew after another one was selected`() throws {
+    @Test func `start again after another one was selected`() throws {
         let decoder = try makeDecoder(try file("multi-picture.jpg"))
         let band = PixelRect(x: 0, y: 0, width: 40, height: 8)
         _ = try decoder.image(band)
@@ -88,7 +88,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
     }
 
     @Test func `have the thumbnail of Exif before the images of the index`() throws {
-        // IFD0 without a field, then IFD1 with the place of the thumbnail.
+        // IFD0 without a field, then IFD1 with the position of the thumbnail.
         let small = try file("gray.jpg")
         let tiff: [UInt8] =
             [0x4D, 0x4D, 0, 42] + JPEGSegments.u32(8) + [0, 0] + JPEGSegments.u32(14) + [0, 2, 2, 1, 0, 4, 0, 0, 0, 1]
@@ -97,7 +97,8 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         let decoder = try makeDecoder(bytes)
 
         #expect(try items(decoder).map(\.role) == [.primary, .thumbnail, .thumbnail, .alternative])
-        for (index, name) in ["baseline-420.ppm", "gray.pgm", "multi-picture-1.ppm", "progressive-422.ppm"].enumerated() {
+        for (index, name) in ["baseline-420.ppm", "gray.pgm", "multi-picture-1.ppm", "progressive-422.ppm"].enumerated()
+        {
             try decoder.select(item: index)
             #expect(try decoder.image().packed == samples(name))
         }
@@ -132,12 +133,12 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try items(try makeDecoder(album.bytes)).map(\.group) == [1, 1, nil])
     }
 
-    @Test func `that are larger than the first image are no thumbnails of it`() throws {
+    @Test func `larger than the first image are not its thumbnails`() throws {
         let album = try HandmadeAlbum([(0x0001_0001, try file("gray.jpg"))], behind: "smallest.jpg")
         #expect(try items(try makeDecoder(album.bytes)).map(\.role) == [.primary, .alternative])
     }
 
-    @Test func `are a gain map where the XMP of Ultra HDR names one`() throws {
+    @Test func `are a gain map if the XMP of Ultra HDR names one`() throws {
         let decoder = try makeDecoder(try file("gain-map.jpg"))
         let found = try items(decoder)
         #expect(found.map(\.role) == [.primary, .auxiliary])
@@ -158,16 +159,16 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         (JPEGSegments.xmp("<rdf:Description apdi:AuxiliaryImageType=\"urn:other:alpha\"/>"), nil),
         (JPEGSegments.xmp("AuxiliaryImageType"), nil), (JPEGSegments.xmp(""), nil),
     ])
-    func `are auxiliary images with the kind that their metadata states`(segment: [UInt8], kind: String?) throws {
+    func `are auxiliary images with the kind in their metadata`(segment: [UInt8], kind: String?) throws {
         let album = try HandmadeAlbum([(0, inserting(segment, into: try file("gray.jpg")))])
         let found = try items(try makeDecoder(album.bytes))
         #expect(found[1].kind == kind)
         #expect(found[1].role == (kind == nil ? .alternative : .auxiliary))
     }
 
-    @Test func `are one image in a file without an index, and in one whose index names no other`() throws {
+    @Test func `are one image without an index, and with an index of one image`() throws {
         for bytes in [try file("baseline-420.jpg"), try HandmadeAlbum([]).bytes] {
-            let host = ListeningHost()
+            let host = RecordingHost()
             let decoder = try makeDecoder(bytes, host: host)
             #expect(try !decoder.readHeader().hasItems)
             #expect(try items(decoder).map(\.role) == [.primary])
@@ -176,7 +177,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         }
     }
 
-    @Test func `wait for the end of a source that grows, the first image does not`() throws {
+    @Test func `wait for the end of a growing source, unlike the first image`() throws {
         let bytes = try file("multi-picture.jpg")
         let source = ByteSource(bytes, arrived: 1300)
         let decoder = try JPEGDecoder(DecoderSession(source: source))
@@ -193,8 +194,8 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try plain.item(at: 1) == nil)
     }
 
-    @Test func `are looked for when they are asked for`() throws {
-        // Padding behind the first image: with that, the further ones stand far away.
+    @Test func `are read on request`() throws {
+        // Padding behind the first image: with that, the further ones are far away.
         var album = try HandmadeAlbum([(0, try file("gray.jpg"))])
         album.first += [UInt8](repeating: 0, count: 4 << 20)
         let file = Pieces(album.bytes)
@@ -205,7 +206,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(file.total < 700 << 10)
     }
 
-    @Test func `are not those of an index inside of a further image`() throws {
+    @Test func `do not include the index of a further image`() throws {
         let inner = try HandmadeAlbum([(0, try file("smallest.jpg"))], behind: "gray.jpg").bytes
         let decoder = try makeDecoder(try HandmadeAlbum([(0, inner)]).bytes)
         #expect(try items(decoder).map(\.role) == [.primary, .alternative])
@@ -217,23 +218,23 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
 
 @Suite struct `Damaged JPEG items` {
     private static let edits: [(name: String, edit: @Sendable (inout [(size: Int, offset: Int)]) -> Void)] = [
-        ("a size up to behind the end", { $0[2].size += 1 }),
-        ("a size as large as can be", { $0[1].size = 0xFFFF_FFFF }),
-        ("a size of nothing", { $0[1].size = 0 }),
+        ("a size beyond the end", { $0[2].size += 1 }),
+        ("the maximum size", { $0[1].size = 0xFFFF_FFFF }),
+        ("a size of 0", { $0[1].size = 0 }),
         ("a size of a marker", { $0[1].size = 2 }),
         ("an offset behind the end", { $0[1].offset = 1 << 20 }),
-        ("an offset as large as can be", { $0[1].offset = 0xFFFF_FFFF }),
+        ("the maximum offset", { $0[1].offset = 0xFFFF_FFFF }),
         ("an offset into the header", { $0[1].offset = 20 }),
-        ("an offset of nothing", { $0[1].offset = 0 }),
+        ("an offset of 0", { $0[1].offset = 0 }),
         ("an offset into the first scan", { $0[1].offset -= 100 }),
-        ("an offset beside the image", { $0[1].offset += 1 }),
+        ("an offset next to the image", { $0[1].offset += 1 }),
         ("an overlap", { $0[1].size += 8 }),
         ("an image twice", { $0[2] = $0[1] }),
-        ("a first image that is elsewhere", { $0[0].offset = 4 }),
+        ("a first image at another position", { $0[0].offset = 4 }),
     ]
 
     private func expectOneImage(_ bytes: [UInt8], _ name: String) throws {
-        let host = ListeningHost()
+        let host = RecordingHost()
         let decoder = try makeDecoder(bytes, host: host)
         #expect(try decoder.readHeader().hasItems, "\(name)")
         #expect(host.warnings.isEmpty, "\(name)")
@@ -248,13 +249,13 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         try HandmadeAlbum([(0x10001, try file("gray.jpg")), (0, try file("progressive-422.jpg"))])
     }
 
-    @Test(arguments: edits.indices) func `are not listed where an entry of the index cannot be`(index: Int) throws {
+    @Test(arguments: edits.indices) func `are not listed if an entry of the index is invalid`(index: Int) throws {
         var album = try album()
         album.edit = Self.edits[index].edit
         try expectOneImage(album.bytes, Self.edits[index].name)
     }
 
-    @Test func `are not listed where the index does not fit together`() throws {
+    @Test func `are not listed if the index is inconsistent`() throws {
         var stated = try album()
         stated.count = 0x7FFF_FFFF
         try expectOneImage(stated.bytes, "count")
@@ -264,7 +265,8 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         for (place, bytes) in [
             (fields - 10, [UInt8](repeating: 0x20, count: 4)), (fields - 6, [0xFF, 0xFF, 0xFF, 0xF0]),
             (fields - 6, [0, 0, 0, 0]), (fields + 24 + 4, [0xFF, 0xFF, 0xFF, 0xF0]), (fields + 24 + 4, [0, 0, 0, 47]),
-            (fields + 24 + 4, [0, 0, 0, 0]), (fields + 24 + 8, [0, 0, 0, 0]), (fields + 24 + 8, [0xFF, 0xFF, 0xFF, 0xFF]),
+            (fields + 24 + 4, [0, 0, 0, 0]), (fields + 24 + 8, [0, 0, 0, 0]),
+            (fields + 24 + 8, [0xFF, 0xFF, 0xFF, 0xFF]),
             (fields + 24 + 8, [0, 0, 0, 51]), (fields + 24, [0xB0, 0x03]),
         ] as [(Int, [UInt8])] {
             var hurt = whole
@@ -273,12 +275,12 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         }
     }
 
-    @Test func `are not listed where the file is cut`() throws {
+    @Test func `are not listed if the file is cut`() throws {
         let whole = try album().bytes
         for count in [1, 100, 1000] { try expectOneImage(Array(whole.dropLast(count)), "\(count)") }
     }
 
-    @Test func `are read once where directories and entries go round in a circle`() throws {
+    @Test func `are read once if directories and entries form a circle`() throws {
         var bytes = try album().bytes
         // The next directory is the same one; both further images name each other as their parts.
         let end = 2 + 8 + 8 + 2 + 36
@@ -288,7 +290,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try items(try makeDecoder(bytes)).count == 3)
     }
 
-    @Test func `are thousands of the same bytes at no cost`() throws {
+    @Test func `with thousands of equal entries are cheap`() throws {
         var album = try album()
         album.others = [(kind: 0, bytes: try file("gray.jpg"))] + (0..<4000).map { _ in (kind: 0, bytes: []) }
         album.edit = { entries in for index in 2..<entries.count { entries[index] = entries[1] } }
@@ -315,7 +317,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try decoder.image().packed == samples("progressive-422.ppm"))
     }
 
-    @Test func `with a scan that is cut end as a cut file does`() throws {
+    @Test func `with a cut scan are truncated`() throws {
         let small = try file("baseline-444-restart.jpg")
         let decoder = try makeDecoder(try HandmadeAlbum([(0, Array(small.dropLast(200)))]).bytes)
         try decoder.select(item: 1)
@@ -328,8 +330,8 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(try decoder.image().packed == samples("baseline-420.ppm"))
     }
 
-    @Test func `give their memory back when another one is selected`() throws {
-        let host = ListeningHost()
+    @Test func `free their memory when another one is selected`() throws {
+        let host = RecordingHost()
         let decoder = try makeDecoder(try file("multi-picture.jpg"), host: host)
         try decoder.select(item: 2)
         _ = try decoder.image()
@@ -338,7 +340,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         #expect(host.reserved == 0)
     }
 
-    @Test func `survive any damage`() throws {
+    @Test func `end for any damage`() throws {
         let bytes = try file("multi-picture.jpg")
         var random = SeededRandom(17)
         for _ in 0..<600 {
@@ -355,7 +357,7 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
                     do throws(CoderError) {
                         try decoder.select(item: index)
                         let info = try decoder.readHeader()
-                        // What is larger is the host's to refuse.
+                        // The host refuses larger images.
                         if (info.size.area ?? .max) > 1 << 20 { continue }
                         _ = try decoder.metadata()
                         let surface = Surface(try PixelBuffer(size: info.size, format: info.nativeFormat))

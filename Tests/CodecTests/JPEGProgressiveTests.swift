@@ -1,6 +1,5 @@
 import CoderPluginKit
 import ImageModel
-import JPEGCodec
 import TestSupport
 import Testing
 
@@ -18,7 +17,7 @@ private func pixels(_ buffer: PixelBuffer) -> [UInt8] {
     }
 }
 
-/// Where the data of each scan stands, without the header before it.
+/// The range of the data of each scan, without its header.
 private func scans(_ bytes: [UInt8]) -> [Range<Int>] {
     var found: [Range<Int>] = []
     var start: Int?
@@ -38,102 +37,21 @@ private func scans(_ bytes: [UInt8]) -> [Range<Int>] {
     return found
 }
 
-/// The offset behind the header of each scan; where the next one is reached, a scan is known to be whole.
+/// The offset behind the header of each scan; when the next one is reached, a scan is known to be complete.
 private func scanStarts(_ bytes: [UInt8]) -> [Int] { scans(bytes).map(\.lowerBound) }
-
-/// A progressive file of ten scans: a soft picture with grain, of any size.
-private func tenScans(_ size: PixelSize, isFlat: Bool = false) throws -> [UInt8] {
-    let buffer = try PixelBuffer(size: size, format: .rgb8)
-    var noise: UInt32 = 7
-    for y in 0..<size.height {
-        buffer.withMutableRow(y) { row in
-            for offset in row.byteOffsets {
-                noise = noise &* 1_664_525 &+ 1_013_904_223
-                let soft = (offset / 3 + y * (offset % 3)) / 3 % 180
-                row.storeBytes(of: isFlat ? 77 : UInt8(soft + Int(noise >> 27)), toByteOffset: offset, as: UInt8.self)
-            }
-        }
-    }
-    let encoder = try JPEGEncoder(EncoderSession(options: ["jpeg.progressive": .bool(true)]))
-    let sink = ByteSink()
-    try encoder.begin(ImageInfo(size: size, nativeFormat: .rgb8), to: sink)
-    let surface = Surface(buffer)
-    try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: surface)
-    try encoder.finish()
-    return sink.written
-}
-
-/// A host that feeds a file and asks after every step.
-private final class Download {
-    let bytes: [UInt8]
-    let source: ByteSource
-    let decoder: JPEGDecoder
-    var buffer: PixelBuffer?
-    var format = PixelFormat.rgb8
-    var outcomes: [DecodeOutcome] = []
-    var pictures: Int { outcomes.count { $0 != .complete } }
-
-    init(_ bytes: some Sequence<UInt8>, limits: DecodeLimits = .default) throws {
-        self.bytes = Array(bytes)
-        source = ByteSource(self.bytes, arrived: 0)
-        decoder = try JPEGDecoder(DecoderSession(source: source, limits: limits))
-    }
-
-    /// Lets bytes arrive up to an offset; the last ones complete the source.
-    func arrive(upTo end: Int) {
-        if end < bytes.count { source.arrive(end - source.available) } else { source.arrive() }
-    }
-
-    /// The pixels to decode into, new ones where another kind was asked for.
-    private func pixels(_ size: PixelSize) throws(CoderError) -> PixelBuffer {
-        if let buffer, buffer.size == size, buffer.format == format { return buffer }
-        let new = try PixelBuffer(size: size, format: format)
-        for y in 0..<size.height {
-            new.withMutableRow(y) { row in
-                for at in row.byteOffsets { row.storeBytes(of: 0x5A, toByteOffset: at, as: UInt8.self) }
-            }
-        }
-        buffer = new
-        return new
-    }
-
-    /// Asks once; nil where the decoder needs more.
-    @discardableResult
-    func ask(wantsPartial: Bool = true, reducedTo size: PixelSize? = nil) throws -> DecodeOutcome? {
-        do throws(CoderError) {
-            let header = try decoder.readHeader()
-            let surface = Surface(try pixels(size ?? header.size))
-            outcomes.append(
-                try decoder.decode(DecodeRequest(scaledSize: size, wantsPartial: wantsPartial), into: surface))
-            return outcomes.last
-        } catch {
-            if error.code != .needsInput || source.isComplete { throw error }
-            return nil
-        }
-    }
-
-    /// Feeds all of it, asking after each step.
-    func run(wantsPartial: Bool = true, step: () -> Int) throws {
-        while outcomes.last != .complete {
-            if source.isComplete { throw CoderError(.misuse, "asks for more than there is") }
-            arrive(upTo: source.available + step())
-            try ask(wantsPartial: wantsPartial)
-        }
-    }
-}
 
 /// The sum of squared differences.
 private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
     zip(one, other).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
 }
 
-@Suite struct `JPEG that is still arriving` {
+@Suite struct `JPEG from a growing source` {
     @Test(arguments: [
         "baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "arithmetic-420",
         "sequential-3-scans", "cmyk", "ycck",
     ])
-    func `ends like one that was complete`(name: String) throws {
-        // The library skips this segment, also where its end has not arrived.
+    func `has the same result as a complete source`(name: String) throws {
+        // The library skips this segment, even if its end has not arrived.
         let whole = try file("\(name).jpg")
         let bytes = Array(whole[..<2]) + [0xFF, 0xE5, 1, 0xF6] + [UInt8](repeating: 0xFF, count: 500) + whole[2...]
         var random = UInt32(name.utf8.count)
@@ -153,7 +71,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         }
     }
 
-    @Test func `shows baseline rows from top to bottom, each once`() throws {
+    @Test func `delivers baseline rows from top to bottom, each once`() throws {
         let download = try Download(file("baseline-444-restart.jpg"))
         try download.run { 40 }
 
@@ -166,7 +84,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
     }
 
     @Test(arguments: ["baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "cmyk"])
-    func `answers any beginning with a part, a wish or an error`(name: String) throws {
+    func `returns a part, needsInput or an error for any beginning`(name: String) throws {
         let whole = try file("\(name).jpg")
         for length in 0..<whole.count {
             let growing = try Download(whole)
@@ -174,7 +92,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
             let outcome = try growing.ask()
             if let outcome {
                 guard case .partial(let rect) = outcome else {
-                    Issue.record("\(length) bytes are taken for all")
+                    Issue.record("\(length) bytes are reported as complete")
                     continue
                 }
                 #expect(!rect.isEmpty && rect.y + rect.height <= growing.buffer?.size.height ?? 0)
@@ -187,12 +105,12 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
     }
 }
 
-@Suite struct `Progressive JPEG that is still arriving` {
-    /// Of the ten scans that cjpeg and our encoder write for three components, those worth a picture before the last.
+@Suite struct `Progressive JPEG from a growing source` {
+    /// Of the ten scans that cjpeg and our encoder write for three components, those shown before the last one.
     private static let worthy = [1, 2, 4, 5, 6, 9]
 
     @Test(arguments: ["progressive-422", "progressive-420-restart"])
-    func `shows a scan once it is whole, but not each for itself`(name: String) throws {
+    func `shows complete scans, but not each separately`(name: String) throws {
         let bytes = try file("\(name).jpg")
         let starts = scanStarts(bytes)
         try #require(starts.count == 10)
@@ -209,7 +127,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(shownAt == Self.worthy.map { starts[$0] })
     }
 
-    @Test func `makes one picture of all scans that a chunk completes`() throws {
+    @Test func `makes one image of all scans that a chunk completes`() throws {
         let bytes = try tenScans(PixelSize(600, 400))
         let starts = scanStarts(bytes)
         try #require(starts.count == 10)
@@ -219,18 +137,18 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         let download = try Download(bytes)
         try download.run { chunk }
 
-        #expect(download.pictures == chunks.count)
+        #expect(download.images == chunks.count)
         #expect(download.outcomes.last == .complete)
     }
 
-    @Test func `shows colour components of separate scans together, after the first`() throws {
+    @Test func `shows color components of separate scans together, after the first`() throws {
         let download = try Download(file("sequential-3-scans.jpg"))
         try download.run { 1 }
 
-        #expect(download.pictures == 1)
+        #expect(download.images == 1)
     }
 
-    @Test func `takes no scan of an embedded thumbnail for its own`() throws {
+    @Test func `ignores scans of an embedded thumbnail`() throws {
         let whole = try file("progressive-422.jpg")
         let body = Array("Exif\0\0".utf8) + whole
         let bytes =
@@ -239,11 +157,11 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         let download = try Download(bytes)
         try download.run { 1 }
 
-        #expect(download.pictures == Self.worthy.count)
+        #expect(download.images == Self.worthy.count)
         #expect(try pixels(#require(download.buffer)) == samples("progressive-422.ppm"))
     }
 
-    @Test func `touches nothing before the end where no part is wanted`() throws {
+    @Test func `changes no pixel before the end without partial images`() throws {
         let download = try Download(file("progressive-422.jpg"))
         while download.outcomes.isEmpty {
             if let buffer = download.buffer { #expect(pixels(buffer).allSatisfy { $0 == 0x5A }) }
@@ -270,7 +188,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
     }
 
     @Test(arguments: [PixelSize(203, 149), PixelSize(1, 1), PixelSize(9, 17), PixelSize(4, 5), PixelSize(12, 3)])
-    func `joins the means of blocks smoothly at first`(size: PixelSize) throws {
+    func `interpolates the means of blocks at first`(size: PixelSize) throws {
         let bytes = try tenScans(size)
         let starts = scanStarts(bytes)
         let means = try Download(bytes)
@@ -284,7 +202,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(try download.ask() == .partial(PixelRect(size)))
         let shown = try pixels(#require(download.buffer))
 
-        // A mean stands for the centre of its block, 3.5 pixels from its first one.
+        // A mean is at the center of its block, 3.5 pixels from its first one.
         func place(_ at: Int, _ count: Int) -> (low: Int, high: Int, part: Double) {
             let exact = min(max(0, (Double(at) - 3.5) / 8), Double(count - 1))
             return (Int(exact), min(Int(exact) + 1, count - 1), exact - exact.rounded(.down))
@@ -307,7 +225,7 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(worst <= 1)
     }
 
-    @Test func `shows what there is in another size or format at once`() throws {
+    @Test func `shows the current scans in another size or format at once`() throws {
         let bytes = try file("progressive-422.jpg")
         let download = try Download(bytes)
         download.arrive(upTo: scanStarts(bytes)[6])
@@ -328,14 +246,14 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(try pixels(#require(download.buffer)) == samples("progressive-422.ppm"))
     }
 
-    @Test func `turns ink to colours in every kind of picture`() throws {
+    @Test func `converts ink to colors in every kind of image`() throws {
         let bytes = try file("cmyk-progressive.jpg")
         let expected = try samples("cmyk-progressive.ppm")
         let download = try Download(bytes)
         download.arrive(upTo: scanStarts(bytes)[1])
         #expect(try download.ask() == .partial(PixelRect(PixelSize(16, 8))))
         let first = try pixels(#require(download.buffer))
-        // Two blocks of one colour each: what lies outside their centres is theirs alone.
+        // Two blocks of one color each: pixels outside their centers have only one color.
         for y in 0..<8 {
             for at in Array(0..<12) + Array(36..<48) {
                 #expect(abs(Int(first[y * 48 + at]) - Int(expected[y * 48 + at])) <= 3)
@@ -351,23 +269,23 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(try pixels(#require(download.buffer)) == expected)
     }
 
-    @Test func `makes no picture for scans that bring next to nothing`() throws {
-        // A scan may come again; the library only warns of it. The second one is the first of Y 1…5.
+    @Test func `makes no image for scans with very little data`() throws {
+        // A scan may be repeated; the library only warns about it. The second one is the first of Y 1…5.
         let bytes = try tenScans(PixelSize(600, 400))
         let data = scans(bytes)
         let second = bytes[data[0].upperBound..<data[1].upperBound]
         let again = (0..<8).flatMap { _ in second }
         let download = try Download(bytes[..<data[1].upperBound] + again + bytes[data[1].upperBound...])
         try download.run { 64 }
-        #expect(download.pictures == Self.worthy.count + 8)
+        #expect(download.images == Self.worthy.count + 8)
 
         let flat = try tenScans(PixelSize(600, 400), isFlat: true)
         let cheap = try Download(flat)
         try cheap.run { 64 }
-        #expect(cheap.pictures == 1 && flat.count / 10 < 600 * 400 / 192)
+        #expect(cheap.images == 1 && flat.count / 10 < 600 * 400 / 192)
     }
 
-    @Test func `shows what came before a second frame header that is half there`() throws {
+    @Test func `shows the scans before an incomplete second frame header`() throws {
         // FF C2 length 17, 8 bits, 256 x 256: refused, but only once the number of components has arrived.
         let bytes = try file("progressive-422.jpg")
         let head = bytes[..<scans(bytes)[1].upperBound] + [0xFF, 0xC2, 0, 17, 8, 1, 0, 1, 0]

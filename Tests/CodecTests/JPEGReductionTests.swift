@@ -43,7 +43,7 @@ private func makeDecoder(_ bytes: [UInt8], limits: DecodeLimits = .default) thro
     try JPEGDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
 }
 
-/// The same pixels through a source that was not complete at first, so that every scan was read.
+/// The same pixels through a growing source, for which every scan is read.
 private func decodeArriving(_ bytes: [UInt8], _ format: PixelFormat = .rgb8, eighths: Int) throws -> [UInt8] {
     let source = ByteSource(bytes, arrived: bytes.count - 1)
     let decoder = try JPEGDecoder(DecoderSession(source: source))
@@ -55,7 +55,7 @@ private func decodeArriving(_ bytes: [UInt8], _ format: PixelFormat = .rgb8, eig
     return try decode(decoder, eighths: eighths, into: buffer)
 }
 
-/// A soft picture with grain, of several scans.
+/// A soft image with grain, of several scans.
 private func progressive(_ size: PixelSize, _ subsampling: String, _ format: PixelFormat = .rgb8) throws -> [UInt8] {
     let buffer = try PixelBuffer(size: size, format: format)
     var random = SeededRandom(UInt64(size.width))
@@ -78,7 +78,7 @@ private func progressive(_ size: PixelSize, _ subsampling: String, _ format: Pix
     return sink.written
 }
 
-/// Each scan: its header's band and components, and where its data stands.
+/// Each scan: its header's band and components, and the range of its data.
 private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: Range<Int>)] {
     var found: [(first: UInt8, components: Int, data: Range<Int>)] = []
     var at = 2
@@ -96,7 +96,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
 }
 
 @Suite struct `JPEG reduced while decoding` {
-    @Test func `gives the samples another program gives`() throws {
+    @Test func `equals the samples of another program`() throws {
         #expect(try decode(makeDecoder(file("progressive-422.jpg")), eighths: 1) == samples("progressive-422-1of8.ppm"))
         #expect(try decode(makeDecoder(file("progressive-422.jpg")), eighths: 3) == samples("progressive-422-3of8.ppm"))
         #expect(
@@ -105,7 +105,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
     }
 
     @Test(arguments: ["444", "422", "420"], [PixelSize(131, 77), PixelSize(1, 90), PixelSize(8, 8)])
-    func `is to the bit what all scans give`(subsampling: String, size: PixelSize) throws {
+    func `equals the result of all scans`(subsampling: String, size: PixelSize) throws {
         let bytes = try progressive(size, subsampling)
         for eighths in 1...8 {
             #expect(
@@ -114,7 +114,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         }
     }
 
-    @Test(arguments: everyKind) func `is the same whether or not all bytes were there at first`(name: String) throws {
+    @Test(arguments: everyKind) func `is the same for complete and growing sources`(name: String) throws {
         let bytes = try file("\(name).jpg")
         for eighths in [1, 2, 4] {
             #expect(
@@ -123,7 +123,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         }
     }
 
-    @Test func `does not read the scans an eighth is not made of`() throws {
+    @Test func `does not read scans that an eighth does not need`() throws {
         let bytes = try progressive(PixelSize(160, 96), "444")
         var damaged = bytes
         let found = scans(bytes)
@@ -132,12 +132,12 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
             for place in scan.data { damaged[place] = 0x11 }
         }
 
-        // At an eighth a sample is the mean of a block, which the scans from coefficient 0 on bring.
+        // At an eighth a sample is the mean of a block, which comes from the scans from coefficient 0 on.
         #expect(try decode(makeDecoder(damaged), eighths: 1) == decode(makeDecoder(bytes), eighths: 1))
         #expect(try decode(makeDecoder(damaged), eighths: 2) != decode(makeDecoder(bytes), eighths: 2))
     }
 
-    @Test func `keeps the finer scans of colour where its samples are fewer`() throws {
+    @Test func `reads the finer scans of color if its samples are fewer`() throws {
         let bytes = try progressive(PixelSize(160, 96), "420")
         let reference = try decode(makeDecoder(bytes), eighths: 1)
         for (index, scan) in scans(bytes).enumerated() where scan.first > 0 {
@@ -148,7 +148,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         }
     }
 
-    @Test func `reads all of it again for a larger size`() throws {
+    @Test func `reads the whole file again for a larger size`() throws {
         let bytes = try progressive(PixelSize(160, 96), "420")
         let both = try makeDecoder(bytes)
         for eighths in [1, 8, 1, 3] {
@@ -156,7 +156,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         }
     }
 
-    @Test func `counts the scans it leaves out`() throws {
+    @Test func `counts the skipped scans`() throws {
         var limits = DecodeLimits.default
         limits.maxScans = 9
         let bytes = try progressive(PixelSize(64, 64), "444")
@@ -167,7 +167,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         #expect(code == .limitExceeded)
     }
 
-    @Test func `ends in the way a full read ends, wherever the file is cut or hurt`() throws {
+    @Test func `ends like a full read for any cut or damage`() throws {
         let bytes = try progressive(PixelSize(64, 40), "420")
         func outcome(_ bytes: [UInt8]) throws -> (CoderError.Code?, [UInt8]) {
             let size = PixelSize(8, 5)
@@ -220,7 +220,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         return nil
     }
 
-    @Test(arguments: everyKind) func `are together the whole picture`(name: String) throws {
+    @Test(arguments: everyKind) func `form the whole image`(name: String) throws {
         let bytes = try file("\(name).jpg")
         for eighths in [8, 5, 2, 1] {
             for heights in [[1], [7, 2, 100], [8], [24]] {
@@ -235,7 +235,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         }
     }
 
-    @Test(arguments: ["baseline-420", "progressive-422"]) func `follow each other`(name: String) throws {
+    @Test(arguments: ["baseline-420", "progressive-422"]) func `must follow each other`(name: String) throws {
         let bytes = try file("\(name).jpg")
         func ask(_ decoder: JPEGDecoder, _ y: Int, _ height: Int, x: Int = 0, width: Int = 40) -> CoderError.Code? {
             code { () throws(CoderError) in
@@ -247,7 +247,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         for next in [(4, 4), (9, 2), (20, 4)] {
             let begun = try makeDecoder(bytes)
             #expect(ask(begun, 0, 8) == nil)
-            // A band from row 0 starts anew, and rows at another place are a region.
+            // A band from row 0 restarts, and rows at another position are a region.
             #expect(ask(begun, 0, 8) == nil)
             #expect(ask(begun, next.0, next.1) == nil)
         }
@@ -255,7 +255,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
     }
 
     @Test(arguments: ["baseline-420", "progressive-422", "cmyk-progressive"])
-    func `may be given up for the whole picture`(name: String) throws {
+    func `may be abandoned for the whole image`(name: String) throws {
         let bytes = try file("\(name).jpg")
         let decoder = try makeDecoder(bytes)
         let width = try decoder.readHeader().size.width
@@ -266,7 +266,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         #expect(try decode(decoder, eighths: 2) == decode(makeDecoder(bytes), eighths: 2))
     }
 
-    @Test(arguments: ["baseline-420", "progressive-422"]) func `wait for a source that grows`(name: String) throws {
+    @Test(arguments: ["baseline-420", "progressive-422"]) func `wait for a growing source`(name: String) throws {
         let bytes = try file("\(name).jpg")
         let whole = try decode(makeDecoder(bytes))
         let source = ByteSource(bytes, arrived: 0)
@@ -287,7 +287,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
         #expect(all == whole)
     }
 
-    @Test(arguments: ["baseline-420", "progressive-422"]) func `tell where a file is cut`(name: String) throws {
+    @Test(arguments: ["baseline-420", "progressive-422"]) func `report where a file is cut`(name: String) throws {
         let bytes = try file("\(name).jpg")
         let decoder = try makeDecoder(Array(bytes.dropLast(60)))
         var codes: [CoderError.Code?] = []

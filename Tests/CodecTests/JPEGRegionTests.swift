@@ -45,7 +45,8 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         try examine(image.file, seed: 2, eighths: [8, 2], count: 3)
     }
 
-    @Test(arguments: oneScan + manyScans) func `equals the same part of the whole for every coding`(name: String) throws {
+    @Test(arguments: oneScan + manyScans) func `equals the same part of the whole for every coding`(name: String) throws
+    {
         try examine(try jpegFixture("jpeg/\(name).jpg"), seed: 3, eighths: Array(1...8))
     }
 
@@ -56,13 +57,13 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         try examine(bytes, seed: 4, eighths: [8, 7, 2], count: 16)
     }
 
-    @Test(arguments: ["pictures/f.jpg", "pictures/f-progressive.jpg"])
-    func `costs the rows above it, or the whole image where it has several scans`(name: String) throws {
+    @Test(arguments: ["images/f.jpg", "images/f-progressive.jpg"])
+    func `costs the rows above it, or the whole image with several scans`(name: String) throws {
         let info = try makeDecoder(jpegFixture(name)).readHeader()
         #expect(info.regionCost == (name.contains("progressive") ? .whole : .above))
     }
 
-    @Test func `does not read what stands below`() throws {
+    @Test func `does not read the rows below`() throws {
         let bytes = try photograph(300, 1200)
         var read = 0
         let source = ByteSource(count: bytes.count) { range throws(CoderError) in
@@ -79,7 +80,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
     }
 
     @Test(arguments: ["jpeg/baseline-420.jpg", "jpeg/progressive-422.jpg"])
-    func `may come between bands of rows and before the whole`(name: String) throws {
+    func `may be decoded between bands of rows and before the whole`(name: String) throws {
         let bytes = try jpegFixture(name)
         let size = PixelSize(40, 24)
         let whole = try makeDecoder(bytes).outcome(of: nil, .rgb8).pixels
@@ -96,8 +97,8 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         #expect(decoder.outcome(of: nil, .rgb8).pixels == whole)
     }
 
-    @Test func `outside of the image is refused before memory is taken`() throws {
-        let host = ListeningHost()
+    @Test func `outside of the image is refused before memory is allocated`() throws {
+        let host = RecordingHost()
         let decoder = try makeDecoder(jpegFixture("jpeg/progressive-422.jpg"), host: host.services())
         for (x, y, width, height) in [
             (40, 0, 1, 1), (0, 24, 1, 1), (-1, 0, 2, 2), (0, -1, 2, 2), (39, 23, 2, 1), (39, 23, 1, 2), (1, 0, 40, 24),
@@ -112,7 +113,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         #expect(host.mostReserved == 0)
     }
 
-    @Test(arguments: oneScan + manyScans) func `of a file that is cut is that of the cut image`(name: String) throws {
+    @Test(arguments: oneScan + manyScans) func `of a cut file equals that of the cut image`(name: String) throws {
         let bytes = try jpegFixture("jpeg/\(name).jpg")
         var random = SeededRandom(9)
         var codes: Set<CoderError.Code?> = []
@@ -124,9 +125,10 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
             for rect in regions(in: info.size, &random, count: 2) {
                 let outcome = try makeDecoder(cut).outcome(of: rect, format)
                 codes.insert(outcome.code)
-                #expect([nil, .truncated].contains(outcome.code), "\(count), \(rect): \(String(describing: outcome.code))")
+                #expect(
+                    [nil, .truncated].contains(outcome.code), "\(count), \(rect): \(String(describing: outcome.code))")
                 let partial = try makeDecoder(cut).outcome(of: rect, format, partial: true)
-                // Rows that are there in both: what came of them is the same.
+                // Rows present in both: their pixels are equal.
                 let rows = min(partial.rows, max(0, whole.rows - rect.y))
                 let kept = PixelRect(x: rect.x, y: rect.y, width: rect.width, height: rows)
                 let line = rect.width * format.bytesPerPixel
@@ -139,7 +141,9 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         #expect(codes.contains(.truncated))
     }
 
-    @Test(arguments: oneScan + manyScans) func `of a damaged file ends with a typed error or with pixels`(name: String) throws {
+    @Test(arguments: oneScan + manyScans) func `of a damaged file ends with a typed error or with pixels`(name: String)
+        throws
+    {
         let bytes = try jpegFixture("jpeg/\(name).jpg")
         var random = SeededRandom(10)
         let legal: Set<CoderError.Code?> = [
@@ -169,14 +173,14 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         #expect(decoder.outcome(of: rect, .rgb8) == (try makeDecoder(bytes)).outcome(of: rect, .rgb8))
     }
 
-    @Test(arguments: [false, true]) func `stops when it is cancelled`(isProgressive: Bool) throws {
+    @Test(arguments: [false, true]) func `can be cancelled`(isProgressive: Bool) throws {
         let bytes = try photograph(200, 600, options: ["jpeg.progressive": .bool(isProgressive)])
         let rect = PixelRect(x: 10, y: 300, width: 100, height: 200)
-        let host = ListeningHost()
+        let host = RecordingHost()
         #expect(try makeDecoder(bytes, host: host.services()).outcome(of: rect, .rgb8).code == nil)
         #expect(host.polls > 3 && host.reserved == (isProgressive ? 200 * 600 * 3 * 2 : 0))
         for allowed in 0..<host.polls {
-            let stopping = ListeningHost(allowedPolls: allowed)
+            let stopping = RecordingHost(allowedPolls: allowed)
             #expect(try makeDecoder(bytes, host: stopping.services()).outcome(of: rect, .rgb8).code == .cancelled)
         }
     }

@@ -4,7 +4,7 @@ import JPEGCodec
 import TestSupport
 import Testing
 
-/// One request of every sort.
+/// One request of every kind.
 private let requests = [
     RewriteRequest(), RewriteRequest(removed: Set(MetadataBlob.Kind.allCases)), RewriteRequest(transform: .right),
     RewriteRequest(transform: .down), RewriteRequest(crop: PixelRect(x: 0, y: 0, width: 8, height: 8)),
@@ -16,7 +16,7 @@ private let requests = [
 ]
 private let changing = requests.filter { $0.transform != .up || $0.crop != nil || $0.optimizes }
 
-/// What a damaged file may be answered with.
+/// The error codes allowed for a damaged file.
 private let expected: Set<CoderError.Code> = [
     .notMine, .corrupt, .truncated, .refused, .limitExceeded, .invalidArgument,
 ]
@@ -38,15 +38,15 @@ private func withMetadata() -> [UInt8] {
 
 @Suite struct `JPEG rewriting of damaged files` {
     @Test(arguments: Fixture.bad("jpeg"))
-    func `ends with an error where pixels are touched`(fixture: Fixture) {
+    func `ends with an error if pixels change`(fixture: Fixture) {
         for request in changing {
             let error = refusal(fixture.bytes, request)
             #expect(error.map { expected.contains($0.code) } == true)
         }
     }
 
-    @Test(arguments: ["pictures/f.jpg", "pictures/f-progressive.jpg", "jpeg/arithmetic-420.jpg"])
-    func `tells that a file ends too early, wherever it does`(name: String) throws {
+    @Test(arguments: ["images/f.jpg", "images/f-progressive.jpg", "jpeg/arithmetic-420.jpg"])
+    func `reports a truncated file at any cut`(name: String) throws {
         let file = try jpegFixture(name)
         for count in stride(from: 2, to: file.count - 1, by: 7) {
             for request in requests {
@@ -55,9 +55,9 @@ private func withMetadata() -> [UInt8] {
         }
     }
 
-    @Test func `ends with a typed error or a sound file, whatever is damaged`() throws {
+    @Test func `ends with a typed error or a valid file for any damage`() throws {
         let sources = [
-            withMetadata(), try jpegFixture("pictures/f-progressive.jpg"), try jpegFixture("jpeg/arithmetic-420.jpg"),
+            withMetadata(), try jpegFixture("images/f-progressive.jpg"), try jpegFixture("jpeg/arithmetic-420.jpg"),
             try jpegFixture("jpeg/progressive-420-restart.jpg"),
         ]
         var random = SeededRandom(2024)
@@ -87,7 +87,7 @@ private func withMetadata() -> [UInt8] {
         #expect(sound > 200 && refused > 200)
     }
 
-    @Test func `never makes a sound file of damaged data`() throws {
+    @Test func `never makes a valid file of damaged data`() throws {
         var image = Sampling.full.image(64, 64)
         image.restartInterval = 2
         let file = image.file
@@ -100,10 +100,10 @@ private func withMetadata() -> [UInt8] {
         }
         let (third, end) = (restarts[3], file.count - 2)
         let damaged = [
-            // A restart marker is missing, stands twice, or another stands there.
+            // A restart marker is missing, repeated, or replaced by another.
             replacing(third..<third + 2, by: []), replacing(third..<third, by: [0xFF, file[third + 1]]),
             replacing(third..<third + 2, by: [0xFF, 0xD7]),
-            // Data is missing, and data stands where none belongs.
+            // Data is missing, and data is present where it must not be.
             replacing(restarts[0] + 4..<restarts[0] + 40, by: []), replacing(end..<end, by: [1, 2, 3, 4, 5, 6, 7, 8]),
             replacing(scan..<scan, by: [9, 9, 9]),
         ]
@@ -117,7 +117,7 @@ private func withMetadata() -> [UInt8] {
         var separate = Sampling.full.image(40, 40)
         separate.isSeparate = true
         let scans = places(of: 0xDA, in: separate.file)
-        let progressive = try jpegFixture("pictures/f-progressive.jpg")
+        let progressive = try jpegFixture("images/f-progressive.jpg")
         let last = try #require(places(of: 0xDA, in: progressive).last)
 
         for request in changing {
@@ -128,7 +128,7 @@ private func withMetadata() -> [UInt8] {
         }
     }
 
-    @Test func `takes no file without the parts of an image`() throws {
+    @Test func `refuses a file without the parts of an image`() throws {
         let file = Sampling.gray.image(20, 20).file
         let frame = try #require(places(of: 0xC0, in: file).first)
         let scan = try #require(places(of: 0xDA, in: file).first)
@@ -147,7 +147,7 @@ private func withMetadata() -> [UInt8] {
         }
     }
 
-    @Test func `refuses what the library has no coefficients of`() throws {
+    @Test func `refuses files without coefficients in the library`() throws {
         var deep = Sampling.full.image(20, 20)
         deep.precision = 12
         var lossless = Sampling.gray.image(20, 20).file
@@ -163,7 +163,7 @@ private func withMetadata() -> [UInt8] {
 
     // MARK: Limits
 
-    @Test func `holds scans, sides, pixels and memory against the limits`() throws {
+    @Test func `keeps the limits of scans, sides, pixels and memory`() throws {
         let progressive = try photograph(160, 96, options: ["jpeg.progressive": .bool(true)])
         let scans = try #require(JPEGCoefficients(progressive)?.scanCount)
         let bytes = 20 * 12 * 3 * 128
@@ -188,64 +188,64 @@ private func withMetadata() -> [UInt8] {
         #expect(refusal(progressive, limits: cases[0].tight) == nil)
     }
 
-    @Test func `reserves the memory of coefficients before it takes it, and gives it back`() throws {
+    @Test func `reserves the memory of coefficients before allocating it, and frees it`() throws {
         let file = Sampling.full.image(160, 96).file
         let bytes = 20 * 12 * 3 * 128
         for (request, needed) in [
             (RewriteRequest(transform: .down), bytes), (RewriteRequest(transform: .right), 2 * bytes),
         ] {
-            let host = ListeningHost()
+            let host = RecordingHost()
             _ = try rewrite(file, request, host: host)
             #expect(host.mostReserved == needed && host.reserved == 0)
-            let poor = ListeningHost(allowedMemory: needed - 1)
+            let poor = RecordingHost(allowedMemory: needed - 1)
             #expect(refusal(file, request, host: poor)?.code == .limitExceeded)
         }
-        let host = ListeningHost()
+        let host = RecordingHost()
         let result = try rewrite(file, RewriteRequest(optimizes: true), host: host)
         #expect(host.mostReserved >= bytes + result.bytes.count / 2 && host.mostReserved <= bytes + 2 * file.count)
         #expect(host.reserved == 0)
-        let copying = ListeningHost()
+        let copying = RecordingHost()
         _ = try rewrite(file, RewriteRequest(removed: [.exif]), host: copying)
         #expect(copying.mostReserved == 0)
     }
 
-    @Test func `takes no memory for an image that its file cannot hold`() throws {
-        // 60,000 x 60,000 pixels of which 20 x 20 are there.
+    @Test func `allocates no memory for an image that its file cannot contain`() throws {
+        // 60,000 x 60,000 pixels of which 20 x 20 are present.
         var file = Sampling.gray.image(20, 20).file
         let frame = try #require(places(of: 0xC0, in: file).first)
         file.replaceSubrange(frame + 5..<frame + 9, with: [0xEA, 0x60, 0xEA, 0x60])
         var limits = DecodeLimits.off
         limits.maxRatio = 2000
         for request in changing {
-            let host = ListeningHost()
+            let host = RecordingHost()
             #expect(refusal(file, request, limits: limits, host: host)?.limit?.name == "ratio")
             #expect(host.mostReserved == 0)
             #expect(refusal(file, request)?.limit?.name == "pixels")
         }
     }
 
-    @Test func `stops when it is cancelled, at any time`() throws {
+    @Test func `can be cancelled at any time`() throws {
         let file = Sampling.quarter.image(160, 96).file
         for request in requests {
-            let host = ListeningHost()
+            let host = RecordingHost()
             _ = try rewrite(file, request, host: host)
             try #require(host.polls > (changing.contains(request) ? 10 : 1))
             for allowed in 0..<host.polls {
-                let stopping = ListeningHost(allowedPolls: allowed)
+                let stopping = RecordingHost(allowedPolls: allowed)
                 #expect(refusal(file, request, host: stopping)?.code == .cancelled)
             }
         }
     }
 
     @Test func `waits for the whole file`() throws {
-        let source = ByteSource(try jpegFixture("pictures/f.jpg"), arrived: 100)
+        let source = ByteSource(try jpegFixture("images/f.jpg"), arrived: 100)
         let session = RewriteSession(source: source, sink: ByteSink())
 
         #expect(throws: CoderError.needsInput) { try JPEGRewriter.rewrite(RewriteRequest(), session) }
     }
 
-    @Test func `tells that a file cannot be read, or not to its end any more`() throws {
-        let file = try jpegFixture("pictures/f.jpg")
+    @Test func `reports a file that cannot be read, or has become shorter`() throws {
+        let file = try jpegFixture("images/f.jpg")
         for request in requests {
             var reads = 0
             let counting = ByteSource(count: file.count) { range throws(CoderError) in

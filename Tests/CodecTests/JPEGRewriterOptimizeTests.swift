@@ -20,9 +20,9 @@ import Testing
 
     /// Sizes of `jpegtran -copy all -optimize -progressive` of libjpeg-turbo 2.1.5.
     @Test(arguments: [
-        ("pictures/photo.jpg", 6827), ("pictures/f.jpg", 809), ("pictures/f-progressive.jpg", 934),
-        ("pictures/gray.jpg", 480), ("pictures/cmyk.jpg", 713), ("pictures/icc-wide-in-three-segments.jpg", 1584),
-        ("pictures/orientation-6.jpg", 1098), ("jpeg/baseline-420.jpg", 794), ("jpeg/baseline-444-restart.jpg", 757),
+        ("images/photo.jpg", 6827), ("images/f.jpg", 809), ("images/f-progressive.jpg", 934),
+        ("images/gray.jpg", 480), ("images/cmyk.jpg", 713), ("images/icc-wide-in-three-segments.jpg", 1584),
+        ("images/orientation-6.jpg", 1098), ("jpeg/baseline-420.jpg", 794), ("jpeg/baseline-444-restart.jpg", 757),
         ("jpeg/progressive-422.jpg", 767), ("jpeg/sequential-3-scans.jpg", 794), ("jpeg/ycck.jpg", 813),
     ])
     func `makes files as small as another program, or smaller`(name: String, size: Int) throws {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `chooses the smaller one of sequential and progressive`() throws {
-        // One block needs one scan; ten headers of scans need more than they save.
+        // One block needs one scan; ten scan headers cost more than they save.
         let small = try rewrite(photograph(8, 8), RewriteRequest(optimizes: true)).bytes
         let large = try rewrite(photograph(160, 160), RewriteRequest(optimizes: true)).bytes
 
@@ -51,13 +51,13 @@ import Testing
         }
     }
 
-    @Test func `leaves a file alone that cannot become smaller`() throws {
+    @Test func `copies a file that cannot become smaller`() throws {
         let once = try rewrite(Sampling.quarter.image(70, 50).file, RewriteRequest(optimizes: true)).bytes
 
         #expect(try rewrite(once, RewriteRequest(optimizes: true)).bytes == once)
     }
 
-    @Test func `works together with changes of metadata and a transform`() throws {
+    @Test func `works with changes of metadata and a transform`() throws {
         let comment = JPEGSegments.comment("gone")
         let image = try photograph(160, 160)
         let file = Array(image[..<2]) + comment + Array(image[2...])

@@ -38,7 +38,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
 
 @Suite struct `JPEG metadata rewriting` {
     @Test(arguments: Fixture.valid("jpeg"))
-    func `without changes gives the same bytes`(fixture: Fixture) throws {
+    func `without changes writes the same bytes`(fixture: Fixture) throws {
         let result = try rewrite(fixture.bytes)
 
         #expect(result.bytes == fixture.bytes)
@@ -47,11 +47,11 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
     }
 
     @Test(arguments: MetadataBlob.Kind.allCases)
-    func `removes one kind and nothing else`(kind: MetadataBlob.Kind) throws {
+    func `removes only one kind`(kind: MetadataBlob.Kind) throws {
         #expect(try rewrite(fileWithout([]), RewriteRequest(removed: [kind])).bytes == fileWithout([kind]))
     }
 
-    @Test func `keeps what decoding needs when every kind is removed`() throws {
+    @Test func `keeps the segments that decoding needs when every kind is removed`() throws {
         let all = Set(MetadataBlob.Kind.allCases)
         let bare = try rewrite(fileWithout([]), RewriteRequest(removed: all)).bytes
 
@@ -60,7 +60,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(try pixels(of: bare).samples == pixels(of: fileWithout([])).samples)
     }
 
-    @Test func `removes segments wherever they stand`() throws {
+    @Test func `removes segments at any position`() throws {
         var image = Sampling.full.image(20, 20)
         image.isSeparate = true
         let bytes = image.file
@@ -73,7 +73,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(Array(turned[2..<2 + exif.count]) == exif)
     }
 
-    @Test func `keeps fill bytes and bytes that belong to no segment`() throws {
+    @Test func `keeps fill bytes and bytes outside of segments`() throws {
         let odd = file(jfif, [0xFF, 0xFF], comment, [1, 2, 3], exif)
 
         #expect(try rewrite(odd, RewriteRequest(removed: [.text])).bytes == file(jfif, [0xFF, 0xFF, 1, 2, 3], exif))
@@ -81,7 +81,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
 
     // MARK: Replacing
 
-    @Test func `writes a blob where the first of its kind stood`() throws {
+    @Test func `writes a blob at the position of the first of its kind`() throws {
         let new = MetadataBlob(.exif, tiff + [9])
         let source = file(comment, exif, jfif, exif, icc)
 
@@ -108,7 +108,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(try rewrite(file(), RewriteRequest(replaced: [blobs[4]])).bytes == file(exif))
     }
 
-    @Test func `puts every blob back as the decoder reported it`() throws {
+    @Test func `writes every blob as the decoder reported it`() throws {
         let source = fileWithout([])
         let blobs = try metadata(of: source)
         #expect(Set(blobs.map(\.kind)) == [.exif, .xmp, .icc, .iptc, .raw])
@@ -129,7 +129,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(result.count == file(jfif).count + 140_000 + 3 * 18)
     }
 
-    @Test func `splits a packet that no segment holds`() throws {
+    @Test func `splits a packet that fits no segment`() throws {
         let long = "<x:xmpmeta tiff:Orientation=\"6\">\(String(repeating: "<!-- -->", count: 20_000))</x:xmpmeta>"
         let packet = "<?xpacket begin=\"\" id=\"\"?>\n\(long)\n   <?xpacket end=\"w\"?>"
         let request = RewriteRequest(replaced: [MetadataBlob(.xmp, Array(packet.utf8))])
@@ -166,7 +166,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(
             try rewrite(file(photoshop), RewriteRequest(replaced: [new])).bytes
                 == file(JPEGSegments.photoshop(resource + digest)))
-        // Two segments hold the resources one behind the other, wherever they are cut.
+        // The resources are split into two segments at any position.
         let cut = JPEGSegments.photoshop(Array(digest[..<7])) + JPEGSegments.photoshop(Array(digest[7...]))
         #expect(
             try rewrite(file(cut), RewriteRequest(replaced: [new])).bytes
@@ -182,7 +182,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         (MetadataBlob.Kind.exif, 65_527, true), (.exif, 65_528, false), (.text, 65_533, true), (.text, 65_534, false),
         (.icc, 255 * 65_519, true), (.icc, 255 * 65_519 + 1, false),
     ])
-    func `refuses more bytes than the format has room for`(kind: MetadataBlob.Kind, count: Int, isHeld: Bool) throws {
+    func `refuses more bytes than the format can store`(kind: MetadataBlob.Kind, count: Int, isHeld: Bool) throws {
         let blob = MetadataBlob(kind, [UInt8](repeating: 65, count: count))
         #expect(refusal(file(jfif), RewriteRequest(replaced: [blob]))?.code == (isHeld ? nil : .refused))
     }
@@ -191,11 +191,11 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         (MetadataBlob(.text, [65], key: "Comment"), true), (MetadataBlob(.text, [65], key: "Title"), false),
         (MetadataBlob(.raw, [1], key: "gAMA"), false), (MetadataBlob(.raw, [1]), false),
     ])
-    func `refuses what the format has no place for`(blob: MetadataBlob, isHeld: Bool) throws {
+    func `refuses metadata that the format cannot store`(blob: MetadataBlob, isHeld: Bool) throws {
         #expect(refusal(file(jfif), RewriteRequest(replaced: [blob]))?.code == (isHeld ? nil : .refused))
     }
 
-    @Test func `takes no two blobs for one place and none without bytes`() throws {
+    @Test func `refuses two blobs of one kind and empty blobs`() throws {
         let twice = [MetadataBlob(.exif, tiff), MetadataBlob(.exif, tiff)]
 
         #expect(refusal(file(), RewriteRequest(replaced: twice))?.code == .invalidArgument)
@@ -239,7 +239,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         }
     }
 
-    @Test func `names extended packets as the standard says`() {
+    @Test func `names extended packets by the standard`() {
         let digests = [
             "": "D41D8CD98F00B204E9800998ECF8427E", "abc": "900150983CD24FB0D6963F7D28E17F72",
             "12345678901234567890123456789012345678901234567890123456789012345678901234567890":

@@ -8,7 +8,7 @@ private let second = Sampling.gray.image(8, 8, seed: 2).file
 private let third = Sampling.gray.image(16, 8, seed: 3).file
 private let comment = JPEGSegments.comment("a comment that goes")
 
-/// A file with an index of two further images, and where the index stands.
+/// A file with an index of two further images, and the position of the index.
 private func album(
     _ head: [UInt8], _ tail: [UInt8] = [], isBigEndian: Bool = true, padding: Int = 0, end: [UInt8] = [],
     shift: Int = 0, others: [[UInt8]] = [second, third]
@@ -44,7 +44,7 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
     }
 }
 
-@Suite struct `JPEG rewriting of what stands behind the image` {
+@Suite struct `JPEG rewriting of bytes behind the image` {
     private static let motion = Array("bytes of a film".utf8)
 
     private func withTrailer(_ segments: [UInt8] = comment) -> [UInt8] {
@@ -57,14 +57,14 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
     @Test(arguments: [
         RewriteRequest(removed: [.text]), RewriteRequest(transform: .right), RewriteRequest(optimizes: true),
     ])
-    func `keeps it`(request: RewriteRequest) throws {
+    func `keeps them`(request: RewriteRequest) throws {
         let result = try rewrite(withTrailer(), request)
 
         #expect(Array(result.bytes.suffix(Self.motion.count + 2)) == [0xFF, 0xD9] + Self.motion)
         #expect(result.warnings.contains { $0.contains("stay") } == (request.transform != .up))
     }
 
-    @Test func `drops it with everything that has no kind, and tells`() throws {
+    @Test func `drops them with raw metadata, with a warning`() throws {
         let result = try rewrite(withTrailer(), RewriteRequest(removed: [.raw, .text]))
 
         #expect(result.bytes == Array(withTrailer([]).dropLast(Self.motion.count)))
@@ -72,7 +72,7 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
     }
 
     @Test(arguments: [true, false], [0, 5])
-    func `keeps an index of further images right`(isBigEndian: Bool, padding: Int) throws {
+    func `adjusts an index of further images`(isBigEndian: Bool, padding: Int) throws {
         let exif = MetadataBlob(.exif, [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0])
         let requests = [
             RewriteRequest(), RewriteRequest(removed: [.text]), RewriteRequest(replaced: [exif]),
@@ -97,7 +97,7 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         RewriteRequest(transform: .down), RewriteRequest(crop: PixelRect(x: 8, y: 8, width: 8, height: 8)),
         RewriteRequest(transform: .right, optimizes: true),
     ])
-    func `drops further images that show the first as it was`(request: RewriteRequest) throws {
+    func `drops further images that show the first before a change`(request: RewriteRequest) throws {
         let result = try rewrite(album(comment, end: Self.motion), request)
 
         #expect(images(in: result.bytes) == nil)
@@ -107,7 +107,7 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         #expect(result.warnings == [reason, "\(Self.motion.count) bytes behind the image stay as they are"])
     }
 
-    @Test func `drops a damaged index where its offsets would change`() throws {
+    @Test func `drops a damaged index if its offsets would change`() throws {
         for shift in [1, -20, 1 << 20] {
             let source = album([], comment, shift: shift)
 
@@ -122,7 +122,7 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         }
     }
 
-    @Test func `takes the index away together with the images`() throws {
+    @Test func `removes the index together with the images`() throws {
         let result = try rewrite(album(comment), RewriteRequest(removed: [.raw]))
 
         var alone = Sampling.full.image(48, 32)
@@ -135,8 +135,10 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
     @Test(arguments: [
         (MetadataBlob.Kind.exif, [2]), (.text, [1]), (.xmp, [1, 2]), (.icc, []), (.iptc, []),
     ])
-    func `tells which further images keep metadata that is removed`(kind: MetadataBlob.Kind, keepers: [Int]) throws {
-        func with(_ segments: [UInt8], _ image: [UInt8]) -> [UInt8] { Array(image[..<2]) + segments + Array(image[2...]) }
+    func `warns which further images keep removed metadata`(kind: MetadataBlob.Kind, keepers: [Int]) throws {
+        func with(_ segments: [UInt8], _ image: [UInt8]) -> [UInt8] {
+            Array(image[..<2]) + segments + Array(image[2...])
+        }
         let others = [
             with(JPEGSegments.comment("a name") + JPEGSegments.xmp("<x/>"), second),
             with(JPEGSegments.exif([0x4D, 0x4D, 0, 42]) + JPEGSegments.xmp("<x/>"), third),

@@ -9,7 +9,7 @@ private func reverses(_ transform: Orientation) -> (columns: Bool, rows: Bool) {
     return (corner.x == 1, corner.y == 1)
 }
 
-/// The blocks of a component that a rewrite kept.
+/// The kept blocks of a component.
 private func kept(
     _ kept: PixelRect, of image: HandmadeJPEG, _ index: Int, _ transform: Orientation
 ) -> [[[Int16]]] {
@@ -25,7 +25,7 @@ private func kept(
     return image.rows(of: index)[rows].map { Array($0[columns]) }
 }
 
-/// Compares every component with the part of it that was kept.
+/// Compares every component with its kept part.
 private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Orientation) throws {
     let file = try #require(JPEGCoefficients(result.bytes))
     #expect(PixelSize(file.width, file.height) == transform.applied(to: result.kept.size))
@@ -40,7 +40,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
 
 @Suite struct `JPEG transforms` {
     @Test(arguments: Orientation.allCases)
-    func `move samples as the orientation says`(transform: Orientation) throws {
+    func `move samples according to the orientation`(transform: Orientation) throws {
         let image = Sampling.mixed.image(64, 32)
         let request = RewriteRequest(transform: transform, optimizes: transform == .up)
         let file = try #require(JPEGCoefficients(rewrite(image.file, request).bytes))
@@ -56,7 +56,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: Sampling.all)
-    func `move every block of every sampling to its place`(sampling: Sampling) throws {
+    func `move every block of every sampling to its position`(sampling: Sampling) throws {
         for (width, height) in [(96, 64), (75, 53), (33, 17)] {
             let image = sampling.image(width, height)
             for transform in Orientation.allCases {
@@ -74,7 +74,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: Sampling.all)
-    func `crop to what was asked for and the rest of the blocks at two edges`(sampling: Sampling) throws {
+    func `crop to the request and the rest of the blocks at two edges`(sampling: Sampling) throws {
         let image = sampling.image(150, 110)
         let unit = sampling.unit
         for crop in [
@@ -99,7 +99,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: Sampling.all)
-    func `are undone by their inverses`(sampling: Sampling) throws {
+    func `are reversed by their inverses`(sampling: Sampling) throws {
         let image = sampling.image(96, 64, seed: 5)
         let original = try #require(JPEGCoefficients(image.file)).components
         for transform in Orientation.allCases {
@@ -117,7 +117,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
 
     /// A decoder rounds halves upwards, twice, so a sample of a mirrored image may differ by one.
     @Test(arguments: [PixelFormat.gray8, .rgb8])
-    func `turn the pixels that a decoder shows`(format: PixelFormat) throws {
+    func `transform the decoded pixels`(format: PixelFormat) throws {
         let file = try photograph(64, 40, format)
         let before = try pixels(of: file)
         for transform in Orientation.allCases {
@@ -140,7 +140,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
         }
     }
 
-    @Test func `refuse to lose anything where the request wants all of it`() throws {
+    @Test func `refuse any loss if the request must be exact`() throws {
         let file = Sampling.quarter.image(75, 53).file
         let perfect = { RewriteRequest(transform: $0, crop: $1, isPerfect: true) }
 
@@ -158,7 +158,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: [Orientation.upMirrored, .down, .rightMirrored, .left])
-    func `refuse where nothing would be left`(transform: Orientation) throws {
+    func `refuse an empty result`(transform: Orientation) throws {
         #expect(refusal(Sampling.quarter.image(15, 40).file, RewriteRequest(transform: transform))?.code == .refused)
     }
 
@@ -168,7 +168,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
         PixelRect(x: 0, y: .max, width: 8, height: 8), PixelRect(x: .max, y: 0, width: .max, height: 1),
         PixelRect(x: 0, y: 0, width: 8, height: -8),
     ])
-    func `take no crop outside of the image`(crop: PixelRect) throws {
+    func `refuse a crop outside of the image`(crop: PixelRect) throws {
         let error = try #require(refusal(Sampling.quarter.image(75, 53).file, RewriteRequest(crop: crop)))
 
         #expect(error.code == .invalidArgument)
@@ -183,7 +183,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
 
     @Test(arguments: [1, 4, 5, 12])
     func `keep restart markers`(interval: Int) throws {
-        // Of 5 x 4 MCUs, so that those at the ends of rows stay there: 4 in a row when it is turned.
+        // 5 x 4 MCUs, so that markers at the ends of rows stay there: 4 in a row after rotation.
         var image = Sampling.quarter.image(80, 64)
         image.restartInterval = interval
         let result = try rewrite(image.file, RewriteRequest(transform: .right))
@@ -193,7 +193,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: [true, false])
-    func `keep scans progressive or not`(isProgressive: Bool) throws {
+    func `keep sequential and progressive coding`(isProgressive: Bool) throws {
         let file = try photograph(75, 53, options: ["jpeg.progressive": .bool(isProgressive)])
         let before = try #require(JPEGCoefficients(file))
         let after = try #require(JPEGCoefficients(rewrite(file, RewriteRequest(transform: .leftMirrored)).bytes))
@@ -205,7 +205,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test func `keep arithmetic coding`() throws {
-        // Its sides are multiples of 8, not of 16, so a part of it is turned.
+        // Its sides are multiples of 8, not of 16, so only a part of it is transformed.
         let file = try jpegFixture("jpeg/arithmetic-420.jpg")
         let crop = PixelRect(x: 0, y: 0, width: 32, height: 16)
         let part = try rewrite(file, RewriteRequest(crop: crop)).bytes
@@ -215,7 +215,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
 
         #expect(turned.indices.dropLast().contains { turned[$0] == 0xFF && turned[$0 + 1] == 0xC9 })
         #expect(try pixels(of: turned).samples == pixels(of: part).samples)
-        // Chroma at the cut is enlarged from what is left, so the columns beside it differ.
+        // Chroma at the cut is interpolated from the remaining samples, so the columns next to it differ.
         let (whole, kept) = (try pixels(of: file), try pixels(of: part))
         for y in 0..<14 {
             let (old, new) = (y * 40 * 3, y * 32 * 3)
@@ -223,7 +223,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
         }
     }
 
-    @Test func `give each component its own table where a file redefines them`() throws {
+    @Test func `give each component its own table if a file redefines them`() throws {
         var image = HandmadeJPEG(64, 48, (0..<3).map { .init(across: 1, down: 1, table: $0) })
         image.isSeparate = true
         image.redefinesTables = true
@@ -233,7 +233,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
     }
 
     @Test(arguments: ["cmyk", "ycck", "cmyk-progressive"])
-    func `keep the colors of printing`(name: String) throws {
+    func `keep CMYK colors`(name: String) throws {
         let file = try jpegFixture("jpeg/\(name).jpg")
         let turned = try rewrite(file, RewriteRequest(transform: .leftMirrored)).bytes
         let before = try pixels(of: file)
@@ -243,7 +243,7 @@ private func check(_ result: Rewritten, of image: HandmadeJPEG, _ transform: Ori
         #expect(back.samples == before.samples)
     }
 
-    @Test func `exchange densities and drop thumbnails of the image as it was`() throws {
+    @Test func `exchange densities and drop thumbnails of the image before the change`() throws {
         let thumbnail = [2, 1] + [UInt8](repeating: 90, count: 2 * 1 * 3)
         let resolution = JPEGSegments.resource(0x03ED, [1, 2])
         let digest = JPEGSegments.resource(0x0425, [3, 4])

@@ -4,7 +4,7 @@ import JPEGCodec
 import TestSupport
 import Testing
 
-/// What a rewrite came to.
+/// The result of a rewrite.
 struct Rewritten {
     var bytes: [UInt8]
     var kept: PixelRect
@@ -14,7 +14,7 @@ struct Rewritten {
 
 func rewrite(
     _ bytes: [UInt8], _ request: RewriteRequest = RewriteRequest(), limits: DecodeLimits = .default,
-    host: ListeningHost = ListeningHost()
+    host: RecordingHost = RecordingHost()
 ) throws -> Rewritten {
     let sink = ByteSink()
     let session = RewriteSession(
@@ -24,10 +24,10 @@ func rewrite(
         bytes: sink.written, kept: outcome.kept, droppedItems: outcome.droppedItems, warnings: host.warnings)
 }
 
-/// The error that a rewrite ends with; nil for none.
+/// The error of a rewrite; nil for none.
 func refusal(
     _ bytes: [UInt8], _ request: RewriteRequest = RewriteRequest(), limits: DecodeLimits = .default,
-    host: ListeningHost = ListeningHost()
+    host: RecordingHost = RecordingHost()
 ) -> CoderError? {
     do {
         _ = try rewrite(bytes, request, limits: limits, host: host)
@@ -57,7 +57,7 @@ func pixels(of bytes: [UInt8]) throws -> (size: PixelSize, channels: Int, sample
     return (info.size, info.nativeFormat.channels.count, samples)
 }
 
-/// An image like a photograph, smooth with some noise, as an encoder makes it.
+/// A synthetic photograph, smooth with some noise, encoded.
 func photograph(
     _ width: Int, _ height: Int, _ format: PixelFormat = .rgb8, options: CoderOptions = [:]
 ) throws -> [UInt8] {
@@ -88,7 +88,7 @@ func photograph(
 struct Sampling: Sendable, CustomTestStringConvertible {
     var name: String
     var factors: [(across: Int, down: Int)]
-    /// Pixels between two edges where all components have edges of blocks.
+    /// The distance in pixels between edges that are block edges of all components.
     var unit: PixelSize
     var isSeparate = false
 

@@ -3,7 +3,7 @@ import ImageModel
 import JPEGCodec
 import Testing
 
-/// Encodes an image as a whole, or in bands of so many rows.
+/// Encodes an image as a whole, or in bands of this many rows.
 private func encode(
     _ buffer: PixelBuffer, _ options: CoderOptions, bands: [Int]? = nil, blobs: [MetadataBlob] = [],
     host: HostServices = HostServices()
@@ -69,19 +69,19 @@ private func tallestFactor(in jpeg: [UInt8]) throws -> Int {
         #expect(Set(try decoder.metadata()) == Set(blobs))
     }
 
-    @Test func `can be cancelled, and gives back what it reserved`() throws {
+    @Test func `can be cancelled, and frees its reserved memory`() throws {
         let source = try pngPattern(PixelSize(40, 5000), .rgb8)
         let options: CoderOptions = ["jpeg.progressive": .bool(true)]
-        let host = ListeningHost()
+        let host = RecordingHost()
         _ = try encode(source, options, bands: [64], host: host.services())
         #expect(host.reserved == 0 && host.mostReserved > 40 * 5000)
         let error = #expect(throws: CoderError.self) {
-            try encode(source, options, bands: [64], host: ListeningHost(allowedPolls: 3).services())
+            try encode(source, options, bands: [64], host: RecordingHost(allowedPolls: 3).services())
         }
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `takes each row once`() throws {
+    @Test func `accepts each row once`() throws {
         let source = try pngPattern(PixelSize(20, 20), .rgb8)
         let encoder = try JPEGEncoder(EncoderSession())
         try encoder.begin(ImageInfo(size: source.size, nativeFormat: .rgb8), to: ByteSink())

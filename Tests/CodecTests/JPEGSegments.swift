@@ -47,8 +47,8 @@ enum JPEGSegments {
     /// The index of further images.
     ///
     /// - Parameters:
-    ///   - kinds: the attribute words of the entries; 0 where there are fewer.
-    ///   - count: the number of images that it states; nil for that of the entries.
+    ///   - kinds: the attribute words of the entries; 0 for the remaining ones.
+    ///   - count: the declared number of images; nil for the number of entries.
     static func multiPicture(
         _ entries: [(size: Int, offset: Int)], kinds: [Int] = [], count: Int? = nil, isBigEndian: Bool = true
     ) -> [UInt8] {
@@ -63,7 +63,8 @@ enum JPEGSegments {
             + field(0xB001, 4, 1, number(u32(count ?? entries.count)))
             + field(0xB002, 7, entries.count * 16, number(u32(list))) + number(u32(0))
         let images = entries.enumerated().flatMap { index, entry -> [UInt8] in
-            number(u32(index < kinds.count ? kinds[index] : 0)) + number(u32(entry.size)) + number(u32(entry.offset)) + [0, 0, 0, 0]
+            number(u32(index < kinds.count ? kinds[index] : 0)) + number(u32(entry.size)) + number(u32(entry.offset))
+                + [0, 0, 0, 0]
         }
         return make(0xE2, "MPF\0", head + number(u32(8)) + directory + images)
     }

@@ -31,7 +31,7 @@ private func u32(_ value: Int, _ big: Bool) -> [UInt8] {
     return big ? high + low : low + high
 }
 
-/// Exif with an orientation in IFD0 and the entries of IFD1 given; the thumbnail stands where the data of IFD1 begins.
+/// Exif with an orientation in IFD0 and the given entries of IFD1; the thumbnail is at the start of IFD1's data.
 private func exif(
     _ thumbnail: [UInt8], big: Bool = false, orientation: Int = 6, start: Int? = nil, length: Int? = nil,
     compression: Int? = 6, next: Int? = nil, entries: Int? = nil
@@ -79,7 +79,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
 }
 
 @Suite struct `JPEG thumbnails` {
-    @Test(arguments: [true, false]) func `of Exif have the colours another program gives`(big: Bool) throws {
+    @Test(arguments: [true, false]) func `of Exif equal the colors of another program`(big: Bool) throws {
         let bytes = inserting(exif(try file("baseline-420.jpg"), big: big), into: try file("baseline-444-restart.jpg"))
         let found = try thumbnail(bytes)
 
@@ -89,12 +89,12 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
     }
 
     @Test(arguments: [("gray.jpg", "gray.pgm"), ("progressive-422.jpg", "progressive-422.ppm")])
-    func `may be gray or progressive, and need not say that they are JPEG`(name: String, expected: String) throws {
+    func `may be gray or progressive, and need not declare to be JPEG`(name: String, expected: String) throws {
         let bytes = inserting(exif(try file(name), compression: nil), into: try file("baseline-420.jpg"))
         #expect(try thumbnail(bytes).pixels == samples(expected))
     }
 
-    @Test func `do not disturb the picture they belong to`() throws {
+    @Test func `do not affect their image`() throws {
         let bytes = inserting(exif(try file("gray.jpg")), into: try file("baseline-420.jpg"))
         let decoder = try decoder(bytes)
         for _ in 0..<2 {
@@ -122,16 +122,16 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         }
     }
 
-    @Test func `that cannot be are none`() throws {
+    @Test func `that are invalid are not listed`() throws {
         let small = try file("gray.jpg")
         let whole = exif(small).count
         let impossible: [(String, [UInt8])] = [
             ("begins behind the end", exif(small, start: whole)),
             ("begins far behind the end", exif(small, start: 0xFFFF_FFF0)),
             ("begins in the header", exif(small, start: 4)),
-            ("begins somewhere else", exif(small, start: 70)),
+            ("begins at a wrong position", exif(small, start: 70)),
             ("is longer than the blob", exif(small, length: small.count + 1)),
-            ("is as long as can be", exif(small, length: 0xFFFF_FFFF)),
+            ("has the maximum length", exif(small, length: 0xFFFF_FFFF)),
             ("is empty", exif(small, length: 0)),
             ("ends in its header", exif(small, length: 40)),
             ("is not compressed", exif(small, compression: 1)),
@@ -142,7 +142,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
             ("has too many entries", exif(small, entries: 0xFFFF)),
             ("has no entries", exif(small, entries: 0)),
             ("has no further directory", exif(small, next: 0)),
-            ("is no JPEG", exif([UInt8](repeating: 0x20, count: 300))),
+            ("is not a JPEG", exif([UInt8](repeating: 0x20, count: 300))),
             ("has four components", exif(try file("cmyk.jpg"))),
         ]
         for (name, blob) in impossible {
@@ -152,9 +152,9 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         }
     }
 
-    @Test func `have the size of their own data, within the picture and the limits`() throws {
+    @Test func `have the size of their own data, within the image and the limits`() throws {
         var lying = try file("gray.jpg")
-        // ITU-T T.81 B.2.2: behind FFC0, the length and the precision stand height and width.
+        // ITU-T T.81 B.2.2: behind FFC0, the length and the precision come height and width.
         let frame = try #require(lying.indices.dropLast().first { lying[$0] == 0xFF && lying[$0 + 1] == 0xC0 })
         lying.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
         let larger = inserting(exif(lying), into: try file("baseline-420.jpg"))
@@ -166,7 +166,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         #expect(try decoder(bytes, limits: limits).readHeader().hasItems == false)
     }
 
-    @Test func `that are cut end as a cut file does`() throws {
+    @Test func `that are cut are truncated`() throws {
         let small = try file("baseline-420.jpg")
         let bytes = inserting(exif(Array(small[..<(small.count - 200)])), into: try file("baseline-444-restart.jpg"))
         var code: CoderError.Code?
@@ -179,7 +179,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         #expect(code == .truncated)
     }
 
-    @Test func `survive any damage`() throws {
+    @Test func `end for any damage`() throws {
         let bytes = inserting(exif(try file("gray.jpg")), into: try file("baseline-420.jpg"))
         var random = SeededRandom(11)
         for _ in 0..<400 {
@@ -204,7 +204,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
 }
 
 @Suite struct `Embedding a JPEG thumbnail` {
-    /// A flat picture with a thumbnail of another colour.
+    /// A flat image with a thumbnail of another color.
     private func encode(
         exif: [UInt8]? = nil, orientation: Orientation? = nil, size: PixelSize = PixelSize(32, 20),
         format: PixelFormat = .rgb8, noise: Bool = false
@@ -236,7 +236,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         try #require(try decoder(bytes).metadata().first { $0.kind == .exif }).bytes
     }
 
-    @Test func `makes the Exif it stands in`() throws {
+    @Test func `makes new Exif data for it`() throws {
         let bytes = try encode()
         let found = try thumbnail(bytes)
         #expect(found.info.size == PixelSize(32, 20))
@@ -255,7 +255,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         #expect(exif[start..<start + 2] == [0xFF, 0xD8] && exif[(exif.count - 2)...] == [0xFF, 0xD9])
     }
 
-    @Test(arguments: [true, false]) func `keeps what Exif says, and drops its old thumbnail`(big: Bool) throws {
+    @Test(arguments: [true, false]) func `keeps the Exif tags, and drops the old thumbnail`(big: Bool) throws {
         let marker = Array("what was cut away".utf8)
         let old = (try file("gray.jpg")) + marker + [0xFF, 0xD9]
         for (before, isLast) in [(exif(old, big: big), true), (exif(old, big: big) + [1, 2, 3, 4], false)] {
@@ -264,7 +264,7 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
 
             #expect(try thumbnail(bytes).info.size == PixelSize(32, 20))
             #expect(try decoder(bytes).readHeader().orientation == Orientation(rawValue: 8))
-            // IFD0 stays where it was; only the orientation's value and the link behind it are others.
+            // IFD0 keeps its position; only the orientation's value and the following link differ.
             #expect(after[..<18] == before[..<18])
             #expect(!after.indices.contains { after[$0...].starts(with: marker) })
             if !isLast { #expect(after[before.count - 4..<before.count] == [1, 2, 3, 4]) }
@@ -276,19 +276,19 @@ private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
         #expect(found.info.nativeFormat == .gray8)
     }
 
-    @Test func `lowers its quality until it fits, or is left out`() throws {
+    @Test func `lowers its quality until it fits, or omits it`() throws {
         let noisy = try encode(size: PixelSize(320, 240), noise: true)
         #expect(try thumbnail(noisy).info.size == PixelSize(320, 240))
         #expect(try blob(noisy).count <= 65_533 - 6)
 
-        // Where Exif is nearly as long as a segment can be, nothing fits.
+        // If Exif nearly fills a segment, no thumbnail fits.
         let full = ExifOrientation.blob(.up) + [UInt8](repeating: 0, count: 65_400)
         let bytes = try encode(exif: full)
         #expect(try decoder(bytes).readHeader().hasItems == false)
         #expect(try blob(bytes) == full)
     }
 
-    @Test func `leaves Exif alone that it does not understand`() throws {
+    @Test func `keeps invalid Exif data unchanged`() throws {
         let strange = Array("no TIFF structure".utf8)
         let bytes = try encode(exif: strange)
         #expect(try blob(bytes) == strange)

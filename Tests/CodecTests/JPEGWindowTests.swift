@@ -7,7 +7,7 @@ import Testing
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("jpeg/\(name).jpg"))) }
 
-/// A file on a disk: read piece by piece, and what was asked of it.
+/// A file on a disk, read piece by piece, with a record of the requests.
 private final class Disk {
     var bytes: [UInt8]
     let source: ByteSource
@@ -32,16 +32,16 @@ private final class Disk {
         }
     }
 
-    /// Longest range that was asked for at once.
+    /// The longest range requested at once.
     var longest: Int { log.longest }
-    /// Bytes of all that was asked for.
+    /// The bytes of all requests.
     var total: Int { log.total }
 
     func cut(to count: Int) { log.bytes.removeSubrange(count...) }
     func fail(from offset: Int) { log.failsFrom = offset }
 }
 
-/// What decoding came to: pixels where rows came, and the code of the error.
+/// The result of decoding: pixels if rows were decoded, and the code of the error.
 private struct Outcome: Equatable {
     var pixels: [UInt8] = []
     var code: CoderError.Code?
@@ -51,7 +51,7 @@ private func eighths(_ size: PixelSize, _ scale: Int) -> PixelSize {
     PixelSize((size.width * scale + 7) / 8, (size.height * scale + 7) / 8)
 }
 
-/// Decodes a picture, as a whole or in bands of rows.
+/// Decodes an image, as a whole or in bands of rows.
 private func decode(
     _ decoder: JPEGDecoder, _ format: PixelFormat? = nil, scale: Int = 8, band: Int? = nil, partial: Bool = false
 ) -> Outcome {
@@ -93,7 +93,7 @@ private func onDisk(_ disk: Disk, window: Int) -> JPEGDecoder {
     JPEGDecoder(DecoderSession(source: disk.source), window: window)
 }
 
-/// A picture with detail in every block.
+/// An image with detail in every block.
 private func encoded(_ size: PixelSize, _ subsampling: String) throws -> [UInt8] {
     let buffer = try PixelBuffer(size: size, format: .rgb8)
     var random = SeededRandom(7)
@@ -118,7 +118,7 @@ private func encoded(_ size: PixelSize, _ subsampling: String) throws -> [UInt8]
 private func padded(_ bytes: [UInt8], _ marker: UInt8, _ lengths: [Int]) -> [UInt8] {
     lengths.reduce(into: Array(bytes[..<2])) { all, length in
         all += [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)]
-        // Bytes that would be markers if they were looked at.
+        // Bytes that would be markers if the decoder read them.
         all += (2..<length).map { $0 % 2 == 0 ? 0xFF : 0xD9 }
     } + bytes[2...]
 }
@@ -128,7 +128,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
 
 @Suite struct `JPEG read through a window` {
     @Test(arguments: oneScan + manyScans, [1, 2, 7, 64, 4096])
-    func `gives the pixels of a file in memory`(name: String, window: Int) throws {
+    func `equals the pixels of a file in memory`(name: String, window: Int) throws {
         let bytes = try file(name)
         let expected = decode(try inMemory(bytes))
 
@@ -137,7 +137,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
     }
 
     @Test(arguments: ["444", "422", "420"], [3, 100, 5000])
-    func `gives them for every subsampling`(subsampling: String, window: Int) throws {
+    func `equals them for every subsampling`(subsampling: String, window: Int) throws {
         let bytes = try encoded(PixelSize(83, 57), subsampling)
         let expected = decode(try inMemory(bytes))
 
@@ -145,7 +145,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         #expect(decode(onDisk(Disk(bytes), window: window)) == expected)
     }
 
-    @Test(arguments: 1...8) func `gives them reduced and in bands of rows`(scale: Int) throws {
+    @Test(arguments: 1...8) func `equals them reduced and in bands of rows`(scale: Int) throws {
         let bytes = try encoded(PixelSize(83, 57), "420")
         let expected = decode(try inMemory(bytes), scale: scale)
 
@@ -154,7 +154,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         #expect(decode(onDisk(Disk(bytes), window: 11), scale: scale, band: 5) == expected)
     }
 
-    @Test func `never has more of a file than the window`() throws {
+    @Test func `never reads more of a file than the window`() throws {
         let bytes = try encoded(PixelSize(400, 300), "444")
         try #require(bytes.count > 64 << 10)
         let disk = Disk(bytes)
@@ -176,7 +176,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         #expect(decode(decoder, .rgb8, scale: 3) == decode(try inMemory(bytes), .rgb8, scale: 3))
     }
 
-    @Test func `can be asked again with other settings`() throws {
+    @Test func `can be called again with other settings`() throws {
         let bytes = try file("baseline-444-restart")
         let decoder = onDisk(Disk(bytes), window: 9)
         let bgra = PixelFormat(.bgra, alpha: .opaque)
@@ -211,8 +211,8 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
 
 @Suite struct `JPEG read through a window, cut` {
     @Test(arguments: oneScan + manyScans, [1, 5, 64, 4096])
-    func `comes to the end of a file in memory at every length`(name: String, window: Int) throws {
-        // At 4096 the window holds all of it, but for the end.
+    func `has the result of a file in memory at every length`(name: String, window: Int) throws {
+        // At 4096 the window contains all of the file except the end.
         let bytes = try file(name)
         var ends: Set<CoderError.Code?> = []
         for count in stride(from: 0, to: bytes.count, by: window == 5 ? 1 : 13) {
@@ -225,7 +225,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
     }
 
     @Test(arguments: ["baseline-420", "baseline-444-restart"])
-    func `shows the same part of a picture, whole or reduced`(name: String) throws {
+    func `delivers the same part of an image, full size or reduced`(name: String) throws {
         let bytes = try file(name)
         for count in stride(from: bytes.count / 2, to: bytes.count, by: 11) {
             let cut = Array(bytes[..<count])
@@ -236,19 +236,19 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         }
     }
 
-    @Test(arguments: [1, 16, 4096]) func `ends where the file became shorter since it was opened`(window: Int) throws {
+    @Test(arguments: [1, 16, 4096]) func `ends where a file became shorter after opening`(window: Int) throws {
         let bytes = try file("baseline-444-restart")
         for count in stride(from: 0, to: bytes.count - 2, by: 17) {
             let disk = Disk(bytes)
             let decoder = onDisk(disk, window: window)
             disk.cut(to: count)
-            // What cannot be read of the first bytes reads as zeros.
+            // Unreadable first bytes read as zeros.
             let code = decode(decoder).code
             #expect(count < 2 ? code == .notMine : code == .truncated, "\(count) bytes")
         }
     }
 
-    @Test func `skips no further than where the file ends`() throws {
+    @Test func `skips no further than the end of the file`() throws {
         let bytes = padded(try file("baseline-420"), 0xED, [65_535, 65_535])
         for count in [100, 65_000, 65_538, 65_539, 65_540, 70_000, 131_075] {
             #expect(decode(onDisk(Disk(Array(bytes[..<count])), window: 32)).code == .truncated)
@@ -259,7 +259,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         }
     }
 
-    @Test func `tells that the disk failed instead of blaming the file`() throws {
+    @Test func `reports a disk error instead of file damage`() throws {
         let bytes = try encoded(PixelSize(83, 57), "420")
         for offset in [600, bytes.count / 2, bytes.count - 1] {
             let disk = Disk(bytes)
@@ -269,7 +269,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
         }
     }
 
-    @Test(arguments: [1, 6, 50]) func `survives what a file in memory survives`(window: Int) throws {
+    @Test(arguments: [1, 6, 50]) func `ends for any damage like a file in memory`(window: Int) throws {
         var random = SeededRandom(UInt64(window))
         for name in oneScan {
             let bytes = try file(name)

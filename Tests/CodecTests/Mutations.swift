@@ -1,9 +1,9 @@
 import TestSupport
 
 extension [UInt8] {
-    /// A copy with one to four bytes changed, left out or put in, or with its end cut off.
+    /// Returns a copy with one to four bytes changed, removed or inserted, or with its end cut off.
     ///
-    /// - Parameter special: bytes that mean something to the format.
+    /// - Parameter special: byte values with a meaning in the format.
     func mutated(_ special: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = self
         for _ in 0..<Int.random(in: 1...4, using: &random) where bytes.count > 8 {

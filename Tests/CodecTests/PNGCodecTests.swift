@@ -24,7 +24,7 @@ private struct Sample: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Worked out from PNG 3rd edition, tables 8 and 13.12: samples of n bits stand for value × 255 ÷ (2ⁿ − 1).
+/// Derived from PNG 3rd edition, tables 8 and 13.12: samples of n bits become value × 255 ÷ (2ⁿ − 1).
 private let samples: [Sample] = [
     Sample(depth: 1, type: 0, row: [0b1010_0000], width: 3, format: .gray8, samples: [255, 0, 255]),
     Sample(depth: 2, type: 0, row: [0b0001_1011], width: 4, format: .gray8, samples: [0, 85, 170, 255]),
@@ -64,15 +64,15 @@ private let samples: [Sample] = [
 @Suite struct `PNG decoder` {
     @Test(arguments: samples)
     fileprivate func `keeps every sample of a type and depth`(_ sample: Sample) throws {
-        let picture = try decodePNG(sample.bytes)
-        #expect(picture.info.nativeFormat == sample.format)
-        #expect(picture.info.bitDepth == Int(sample.depth))
-        #expect(picture.info.hasAlpha == sample.format.hasTransparency)
-        #expect(picture.samples == sample.samples)
+        let image = try decodePNG(sample.bytes)
+        #expect(image.info.nativeFormat == sample.format)
+        #expect(image.info.bitDepth == Int(sample.depth))
+        #expect(image.info.hasAlpha == sample.format.hasTransparency)
+        #expect(image.samples == sample.samples)
     }
 
     @Test(arguments: samples)
-    fileprivate func `widens any type to RGBA and halves 16 bits by dropping the lower ones`(
+    fileprivate func `expands any type to RGBA and reduces 16 bits by dropping the lower 8`(
         _ sample: Sample
     ) throws {
         let native = try decodePNG(sample.bytes)
@@ -91,7 +91,7 @@ private let samples: [Sample] = [
         #expect(rgba.info == native.info)
     }
 
-    @Test func `offers the native format first and what libpng makes of it`() throws {
+    @Test func `offers the native format first, then libpng's conversions`() throws {
         func offers(_ sample: Sample) throws -> [PixelFormat] {
             let decoder = try PNGDecoder(DecoderSession(source: ByteSource(sample.bytes)))
             _ = try decoder.readHeader()
@@ -102,9 +102,9 @@ private let samples: [Sample] = [
         #expect(try offers(samples[17]) == [.rgba16, .rgba8])
     }
 
-    /// Every width and height up to 9, since small pictures leave some of the seven passes empty.
+    /// Every width and height up to 9, since small images leave some of the seven passes empty.
     @Test(arguments: 1...9, 1...9)
-    func `puts the pixels of interlaced pictures into place`(_ width: Int, _ height: Int) throws {
+    func `places the pixels of interlaced images`(_ width: Int, _ height: Int) throws {
         // First column, first row, and steps of the passes (PNG 3rd edition, 8.2).
         let passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
         func value(_ x: Int, _ y: Int) -> UInt8 { UInt8(y * 16 + x + 1) }
@@ -118,7 +118,7 @@ private let samples: [Sample] = [
         let expected = (0..<height).flatMap { y in (0..<width).map { Int(value($0, y)) } }
         #expect(try decodePNG(bytes).samples == expected)
         #expect(try decodePNG(bytes, as: .rgb8).samples == expected.flatMap { [$0, $0, $0] })
-        // The look at an unfinished picture must end in the same pixels.
+        // Showing the unfinished image must not change the final pixels.
         #expect(try growPNG(bytes, by: 3).last == expected)
     }
 
@@ -142,26 +142,26 @@ private let samples: [Sample] = [
         for format in [PixelFormat.rgb8, .rgba8, .rgb8] {
             let buffer = try PixelBuffer(size: info.size, format: format)
             #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
-            let picture = DecodedPNG(info: info, buffer: buffer, blobs: [])
-            #expect(picture.samples == (format == .rgb8 ? [1, 2, 3, 4, 5, 6] : [1, 2, 3, 255, 4, 5, 6, 255]))
+            let image = DecodedPNG(info: info, buffer: buffer, blobs: [])
+            #expect(image.samples == (format == .rgb8 ? [1, 2, 3, 4, 5, 6] : [1, 2, 3, 255, 4, 5, 6, 255]))
         }
     }
 
     @Test(arguments: Fixture.valid("png"))
-    func `gives the pixels that another decoder gives`(_ fixture: Fixture) throws {
-        let picture = try decodePNG(fixture.bytes)
+    func `equals the pixels of another decoder`(_ fixture: Fixture) throws {
+        let image = try decodePNG(fixture.bytes)
         let expected = try #require(fixture.expect)
-        #expect(picture.info.size == expected.size)
-        if let digest = expected.pixelSHA256 { #expect(PixelDigest.of(picture.buffer) == digest) }
-        if let depth = expected.bitDepth { #expect(picture.info.bitDepth == depth) }
-        if let alpha = expected.hasAlpha { #expect(picture.info.hasAlpha == alpha) }
-        #expect(picture.info.orientation?.rawValue == expected.orientation)
-        #expect(picture.info.color.hasProfile == (expected.colorProfile != nil))
+        #expect(image.info.size == expected.size)
+        if let digest = expected.pixelSHA256 { #expect(PixelDigest.of(image.buffer) == digest) }
+        if let depth = expected.bitDepth { #expect(image.info.bitDepth == depth) }
+        if let alpha = expected.hasAlpha { #expect(image.info.hasAlpha == alpha) }
+        #expect(image.info.orientation?.rawValue == expected.orientation)
+        #expect(image.info.color.hasProfile == (expected.colorProfile != nil))
     }
 
     @Test(arguments: Fixture.bad("png"))
-    func `refuses what is damaged`(_ fixture: Fixture) throws {
-        // The two limits that the host watches are not the codec's.
+    func `refuses damaged files`(_ fixture: Fixture) throws {
+        // The host checks two of the limits, not the codec.
         if fixture.errors == ["limitExceeded"] { return }
         let code = try #require(pngFailure(fixture.bytes))
         #expect(fixture.errors.contains(code.description))

@@ -9,7 +9,7 @@ import Testing
     private static let samples = (0..<20).flatMap { y -> [Int] in [y + 1, y + 101] }
 
     @Test(arguments: [1, 2, 7, 50])
-    func `shows rows from the top as they arrive`(_ step: Int) throws {
+    func `delivers rows from the top as they arrive`(_ step: Int) throws {
         let states = try growPNG(Self.file.bytes, by: step)
         #expect(states.last == Self.samples)
         #expect(step > 2 || states.count >= 20)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `needs input until the first byte of pixels is near`() throws {
+    @Test func `needs input until the first pixel data`() throws {
         for count in 0..<Self.file.dataOffset {
             let source = ByteSource(Self.file.bytes, arrived: count)
             let decoder = try PNGDecoder(DecoderSession(source: source))
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    @Test func `first shows an interlaced picture as blocks`() throws {
-        // 8 × 8 in one pass of one pixel: the block covers everything.
+    @Test func `first shows an interlaced image as blocks`() throws {
+        // 8 × 8 in one pass of one pixel: the block covers the whole image.
         let file = HandmadePNG(8, 8, depth: 8, type: 0, interlaced: true, rows: [0, 200] + [0, 100, 0, 50, 60])
         let source = ByteSource(file.bytes, arrived: file.dataOffset + 7 + 2)
         let decoder = try PNGDecoder(DecoderSession(source: source))
@@ -41,10 +41,10 @@ import Testing
     }
 }
 
-@Suite struct `PNG that is broken` {
+@Suite struct `Damaged PNG` {
     private static let file = HandmadePNG(2, 4, depth: 8, type: 0, rows: [0, 1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8])
 
-    @Test func `keeps the rows in front of the place where the file ends`() throws {
+    @Test func `keeps the rows before the end of the file`() throws {
         let bytes = Array(Self.file.bytes.prefix(Self.file.dataOffset + 7 + 7))
         let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
         let info = try decoder.readHeader()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `is truncated when the compressed data ends in front of the last row`() {
+    @Test func `is truncated when the compressed data ends before the last row`() {
         var short = Self.file
         short.rows.removeLast(3)
         #expect(pngFailure(short.bytes) == .truncated)
@@ -75,22 +75,22 @@ import Testing
         #expect(try decodePNG(long.bytes).samples == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    /// A stream without its end says nothing against the rows; one with another checksum does.
-    @Test func `needs no end of the compressed data, but a right checksum where there is one`() throws {
+    /// A stream without its end is accepted; a stream with a wrong checksum is not.
+    @Test func `needs no end of the compressed data, but a correct checksum if present`() throws {
         let stream = storedZlib(Self.file.rows)
         func file(_ data: [UInt8]) -> [UInt8] {
             HandmadePNG.signature + pngChunk("IHDR", Self.file.header) + pngChunk("IDAT", data) + pngChunk("IEND", [])
         }
         for missing in 1...4 {
-            let picture = try decodePNG(file(Array(stream.dropLast(missing))))
-            #expect(picture.samples == [1, 2, 3, 4, 5, 6, 7, 8])
+            let image = try decodePNG(file(Array(stream.dropLast(missing))))
+            #expect(image.samples == [1, 2, 3, 4, 5, 6, 7, 8])
         }
         var wrong = stream
         wrong[wrong.count - 1] ^= 1
         #expect(pngFailure(file(wrong)) == .corrupt)
     }
 
-    @Test func `is corrupt when the compressed data is none, and keeps the rows in front of that`() throws {
+    @Test func `is corrupt when the compressed data is invalid, and keeps the rows before`() throws {
         let stream = storedZlib(Self.file.rows)
         // Another method, a check that does not fit, a dictionary, a window of 64 KiB, a block of the type 3.
         for (at, value) in [(0, 0x77), (1, 0x02), (1, 0x20), (0, 0x88), (2, 0x07)] as [(Int, UInt8)] {
@@ -112,7 +112,7 @@ import Testing
         #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [1, 2, 3, 4, 0, 0, 0, 0])
     }
 
-    @Test func `is corrupt when a chunk behind the pixels cannot be left out`() {
+    @Test func `is corrupt when a critical chunk follows the pixels`() {
         for chunk in [pngChunk("QqQq", []), pngChunk("PLTE", [1, 2, 3]), pngChunk("IEND", [], damaged: true)] {
             var file = Self.file
             file.after = [chunk]
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `is corrupt when a critical chunk has another checksum`() {
+    @Test func `is corrupt when a critical chunk has a wrong checksum`() {
         for offset in [16, Self.file.dataOffset + 9] {
             var bytes = Self.file.bytes
             bytes[offset + 3] ^= 1
@@ -128,16 +128,16 @@ import Testing
         }
     }
 
-    @Test func `loses an ancillary chunk with another checksum and nothing else`() throws {
+    @Test func `drops only an ancillary chunk with a wrong checksum`() throws {
         let damaged = ["pHYs": be32(1) + be32(1) + [1], "eXIf": ExifOrientation.blob(.left), "tEXt": [0x41, 0, 0x42]]
         for (name, data) in damaged {
-            let picture = try decodePNG(onePixelPNG(before: [pngChunk(name, data, damaged: true)]).bytes)
-            #expect(picture.samples == [10, 20, 30])
-            #expect(picture.info.density == nil && picture.info.orientation == nil && picture.blobs.isEmpty)
+            let image = try decodePNG(onePixelPNG(before: [pngChunk(name, data, damaged: true)]).bytes)
+            #expect(image.samples == [10, 20, 30])
+            #expect(image.info.density == nil && image.info.orientation == nil && image.blobs.isEmpty)
         }
     }
 
-    @Test func `is refused by its header`() {
+    @Test func `is refused for an invalid header`() {
         #expect(
             pngFailure([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0B] + Self.file.bytes.dropFirst(8)) == .notMine)
         #expect(pngFailure(HandmadePNG.signature + pngChunk("IDAT", [])) == .corrupt)

@@ -14,16 +14,16 @@ import Testing
     ]
 
     @Test(arguments: formats, options)
-    func `gives back every sample`(_ format: PixelFormat, _ options: CoderOptions) throws {
+    func `keeps every sample`(_ format: PixelFormat, _ options: CoderOptions) throws {
         let source = try pngPattern(PixelSize(37, 70), format)
         let bytes = try encodePNG(source, options)
-        let picture = try decodePNG(bytes)
-        #expect(picture.info.nativeFormat == format)
-        #expect(picture.samples == DecodedPNG(info: picture.info, buffer: source, blobs: []).samples)
+        let image = try decodePNG(bytes)
+        #expect(image.info.nativeFormat == format)
+        #expect(image.samples == DecodedPNG(info: image.info, buffer: source, blobs: []).samples)
         #expect(pngChunks(bytes)[0].data[12] == (options.bool("png.interlaced") == true ? 1 : 0))
     }
 
-    @Test func `drops an alpha channel that is full everywhere by its format`() throws {
+    @Test func `drops the alpha channel of an opaque pixel format`() throws {
         for (format, type) in [
             (PixelFormat(.rgba, alpha: .opaque), 2), (PixelFormat(.grayAlpha, bits: 16, alpha: .opaque), 0),
         ] {
@@ -31,9 +31,9 @@ import Testing
             let bytes = try encodePNG(source)
             #expect(Int(pngChunks(bytes)[0].data[9]) == type)
             let count = format.channels.count
-            let picture = try decodePNG(bytes)
-            let all = DecodedPNG(info: picture.info, buffer: source, blobs: []).samples
-            #expect(picture.samples == all.enumerated().filter { $0.offset % count != count - 1 }.map(\.element))
+            let image = try decodePNG(bytes)
+            let all = DecodedPNG(info: image.info, buffer: source, blobs: []).samples
+            #expect(image.samples == all.enumerated().filter { $0.offset % count != count - 1 }.map(\.element))
         }
     }
 
@@ -54,12 +54,12 @@ import Testing
             let bytes = try encodePNG(source, ["png.palette": .bool(true), "png.interlaced": .bool(interlaced)])
             #expect(pngChunks(bytes)[0].data[8...9] == [UInt8(depth), 3])
             #expect(pngChunks(bytes).first { $0.name == "PLTE" }?.data.count == 3 * colors)
-            let picture = try decodePNG(bytes, as: .rgba8)
-            #expect(picture.samples == DecodedPNG(info: picture.info, buffer: source, blobs: []).samples)
+            let image = try decodePNG(bytes, as: .rgba8)
+            #expect(image.samples == DecodedPNG(info: image.info, buffer: source, blobs: []).samples)
         }
     }
 
-    @Test func `writes no palette for 257 colours`() throws {
+    @Test func `writes no palette for 257 colors`() throws {
         let source = try PixelBuffer(size: PixelSize(257, 1), format: .rgb8)
         source.withMutableRow(0) { row in
             for x in 0..<257 {
@@ -73,7 +73,7 @@ import Testing
             try decodePNG(bytes).samples == DecodedPNG(info: decodePNG(bytes).info, buffer: source, blobs: []).samples)
     }
 
-    @Test func `works harder when told to`() throws {
+    @Test func `makes smaller files at higher effort`() throws {
         let source = try pngPattern(PixelSize(200, 200), .rgb8)
         let sizes = try [0, 1, 9].map { try encodePNG(source, ["effort": .integer(Int64($0))]).count }
         #expect(sizes[0] > 200 * 200 * 3 && sizes[1] < sizes[0] / 10 && sizes[2] <= sizes[1])
@@ -91,15 +91,15 @@ import Testing
         let bytes = try encodePNG(try pngPattern(PixelSize(2, 2), .rgb8), blobs: blobs) {
             $0.density = .perMeter(x: 2835, y: 2836)
         }
-        let picture = try decodePNG(bytes)
-        #expect(Set(picture.blobs) == Set(blobs) && picture.blobs.count == blobs.count)
-        #expect(picture.info.density == .perMeter(x: 2835, y: 2836))
-        #expect(picture.info.orientation == .left)
-        #expect(picture.info.color == ColorDescription(hasProfile: true))
+        let image = try decodePNG(bytes)
+        #expect(Set(image.blobs) == Set(blobs) && image.blobs.count == blobs.count)
+        #expect(image.info.density == .perMeter(x: 2835, y: 2836))
+        #expect(image.info.orientation == .left)
+        #expect(image.info.color == ColorDescription(hasProfile: true))
         #expect(bytes.count < 5000, "long text is deflated")
     }
 
-    @Test func `carries what the colours mean, in front of the pixels`() throws {
+    @Test func `writes the color description before the pixels`() throws {
         let source = try pngPattern(PixelSize(2, 2), .rgb16)
         let srgb = try encodePNG(source) { $0.color = ColorDescription(codePoints: .sRGB) }
         #expect(pngChunks(srgb).map(\.name).contains("sRGB"))
@@ -109,7 +109,7 @@ import Testing
         #expect(pngChunks(hlg)[1].name == "cICP" && pngChunks(hlg)[1].data == [9, 18, 0, 1])
     }
 
-    @Test func `says one thing of the colours`() throws {
+    @Test func `writes only one color description`() throws {
         let source = try pngPattern(PixelSize(2, 2), .rgb8)
         let points = PrimaryPoints(
             redX: 68_000, redY: 32_000, greenX: 26_500, greenY: 69_000, blueX: 15_000, blueY: 6000, whiteX: 31_270,
@@ -136,7 +136,7 @@ import Testing
         #expect(try colors([], ColorDescription(codePoints: none)) == ["gAMA", "cHRM"])
     }
 
-    @Test func `refuses what PNG cannot hold`() throws {
+    @Test func `refuses images that PNG cannot store`() throws {
         let encoder = try PNGEncoder(EncoderSession())
         try encoder.begin(ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgb8), to: ByteSink())
         #expect(try !encoder.add(MetadataBlob(.iptc, [1, 2, 3])))

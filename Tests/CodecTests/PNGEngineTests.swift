@@ -15,16 +15,16 @@ private func expectSameAsReference(_ bytes: [UInt8], _ comment: Comment) throws 
 
 @Suite struct `PNG engine` {
     @Test(arguments: PNGKind.all, [false, true])
-    func `gives the bytes of libpng`(_ kind: PNGKind, _ interlaced: Bool) throws {
+    func `equals the bytes of libpng`(_ kind: PNGKind, _ interlaced: Bool) throws {
         for (width, height) in [(1, 1), (2, 9), (3, 8), (7, 3), (16, 12), (33, 21), (70, 40)] {
             let file = kind.file(width, height, interlaced: interlaced)
             try expectSameAsReference(file.bytes, "\(width) × \(height)")
         }
     }
 
-    /// Rows of this filter are done several at once; one pixel wide to beyond what that needs.
+    /// Several rows of this filter are decoded at once; widths from one pixel to more than that needs.
     @Test(arguments: PNGKind.all)
-    func `gives the bytes of libpng where every row has the filter Paeth`(_ kind: PNGKind) throws {
+    func `equals the bytes of libpng if every row has the Paeth filter`(_ kind: PNGKind) throws {
         for (width, height) in [(1, 9), (2, 9), (15, 11), (16, 11), (17, 4), (18, 3), (40, 5), (64, 13)] {
             let file = kind.file(width, height, interlaced: false, paethOnly: true, seed: 7)
             try expectSameAsReference(file.bytes, "\(width) × \(height)")
@@ -32,11 +32,11 @@ private func expectSameAsReference(_ bytes: [UInt8], _ comment: Comment) throws 
     }
 
     @Test(arguments: Fixture.valid("png"))
-    func `gives the bytes of libpng for every fixture`(_ fixture: Fixture) throws {
+    func `equals the bytes of libpng for every fixture`(_ fixture: Fixture) throws {
         try expectSameAsReference(fixture.bytes, "\(fixture)")
     }
 
-    @Test func `takes the data in pieces of any length`() throws {
+    @Test func `accepts data in pieces of any length`() throws {
         let file = PNGKind(type: 2, depth: 8).file(9, 7, interlaced: false)
         let stream = storedZlib(file.rows)
         let expected = try decodePNG(file.bytes).samples
@@ -52,14 +52,14 @@ private func expectSameAsReference(_ bytes: [UInt8], _ comment: Comment) throws 
     }
 
     @Test(arguments: PNGKind.all, [false, true])
-    func `comes to the same end when the file arrives in pieces`(_ kind: PNGKind, _ interlaced: Bool) throws {
+    func `has the same result when the file arrives in pieces`(_ kind: PNGKind, _ interlaced: Bool) throws {
         let bytes = kind.file(13, 9, interlaced: interlaced).bytes
         let expected = try decodePNG(bytes).samples
         for step in [1, 5, 64] { #expect(try growPNG(bytes, by: step).last == expected, "pieces of \(step)") }
     }
 
-    @Test func `takes a row that is longer than what is inflated at once`() throws {
-        // 8 × 40,000 bytes a row, with the filter Sub: all 9, then all 18 but for the first pixel.
+    @Test func `decodes a row longer than one inflated piece`() throws {
+        // 8 × 40,000 bytes a row, with the filter Sub: all 9, then all 18 except for the first pixel.
         let width = 40_000
         var rows: [UInt8] = []
         for row in 1...2 {

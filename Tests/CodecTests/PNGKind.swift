@@ -4,7 +4,7 @@ import PNGCodec
 import PNGShim
 import Testing
 
-/// Numbers that look random and are always the same (Numerical Recipes, 7.1).
+/// Pseudorandom numbers that are always the same (Numerical Recipes, 7.1).
 struct PNGNoise {
     var state: UInt32
 
@@ -36,7 +36,7 @@ struct PNGKind: Sendable, CustomTestStringConvertible {
 
     private var bits: Int { [0: 1, 2: 3, 3: 1, 4: 2, 6: 4][type]! * Int(depth) }
 
-    /// A file of noise under filters of every type; every byte is a valid one, whatever the filter.
+    /// A file of noise under filters of every type; every byte is valid under any filter.
     func file(_ width: Int, _ height: Int, interlaced: Bool, paethOnly: Bool = false, seed: UInt32 = 1) -> HandmadePNG {
         var noise = PNGNoise(state: seed &+ UInt32(width * 64 + height))
         var rows: [UInt8] = []
@@ -49,7 +49,7 @@ struct PNGKind: Sendable, CustomTestStringConvertible {
             let count = ((width - left + dx - 1) / dx * bits + 7) / 8
             for _ in stride(from: top, to: height, by: dy) {
                 rows.append(paethOnly ? 4 : noise.next() % 5)
-                // Few different values, so that the keys of tRNS are met.
+                // Few different values, so that pixels equal the tRNS key.
                 for _ in 0..<count { rows.append(noise.next() & (hasTransparency ? 0x11 : 0xFF)) }
             }
         }
@@ -67,7 +67,7 @@ struct PNGKind: Sendable, CustomTestStringConvertible {
 
 // MARK: Comparing
 
-/// What libpng, reading the file by itself, makes of it; nil where it has an error.
+/// The result of libpng for the whole file; nil if it reports an error.
 func pngReference(_ bytes: [UInt8], size: PixelSize, format: PixelFormat) throws -> PixelBuffer? {
     let buffer = try PixelBuffer(size: size, format: format)
     var target = unsafe pngshim_target()
@@ -86,7 +86,7 @@ func pngReference(_ bytes: [UInt8], size: PixelSize, format: PixelFormat) throws
 
 func pngBytes(_ buffer: PixelBuffer) -> [UInt8] { unsafe buffer.withUnsafeMutableBytes { unsafe Array($0) } }
 
-/// The formats that are offered for a file.
+/// The formats offered for a file.
 func pngOffers(_ bytes: [UInt8]) throws -> [PixelFormat] {
     let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
     _ = try decoder.readHeader()

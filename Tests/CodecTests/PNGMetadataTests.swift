@@ -2,13 +2,13 @@ import ImageModel
 import Testing
 
 @Suite struct `PNG metadata` {
-    @Test func `is handed out verbatim`() throws {
+    @Test func `is reported verbatim`() throws {
         let exif = ExifOrientation.blob(.right)
         let latin: [UInt8] = Array("Title".utf8) + [0, 0xE9]
         let international = Array("Author".utf8) + [0, 0, 0, 0, 0] + Array("Žofie".utf8)
         let packed = Array("Note".utf8) + [0, 0] + storedZlib(Array("deflated".utf8))
         let xmp = Array("XML:com.adobe.xmp".utf8) + [0, 0, 0, 0, 0] + Array("<x/>".utf8)
-        let picture = try decodePNG(
+        let decoded = try decodePNG(
             onePixelPNG(
                 before: [
                     pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(iccProfile())),
@@ -16,42 +16,42 @@ import Testing
                     pngChunk("tEXt", latin), pngChunk("zTXt", packed), pngChunk("pHYs", be32(2835) + be32(5669) + [1]),
                 ], after: [pngChunk("iTXt", international), pngChunk("iTXt", xmp), pngChunk("eXIf", exif)]
             ).bytes)
-        #expect(picture.samples == [10, 20, 30])
-        #expect(picture.info.color == ColorDescription(hasProfile: true, gamma: 45_455))
-        #expect(picture.info.density == .perMeter(x: 2835, y: 5669))
-        #expect(picture.info.orientation == .right)
-        #expect(picture.blob(.icc) == iccProfile())
-        #expect(picture.blob(.exif) == exif)
-        #expect(picture.blob(.xmp) == Array("<x/>".utf8))
-        #expect(picture.blob(.text, "Title") == Array("é".utf8))
-        #expect(picture.blob(.text, "Author") == Array("Žofie".utf8))
-        #expect(picture.blob(.text, "Note") == Array("deflated".utf8))
-        #expect(picture.blobs.count == 6)
+        #expect(decoded.samples == [10, 20, 30])
+        #expect(decoded.info.color == ColorDescription(hasProfile: true, gamma: 45_455))
+        #expect(decoded.info.density == .perMeter(x: 2835, y: 5669))
+        #expect(decoded.info.orientation == .right)
+        #expect(decoded.blob(.icc) == iccProfile())
+        #expect(decoded.blob(.exif) == exif)
+        #expect(decoded.blob(.xmp) == Array("<x/>".utf8))
+        #expect(decoded.blob(.text, "Title") == Array("é".utf8))
+        #expect(decoded.blob(.text, "Author") == Array("Žofie".utf8))
+        #expect(decoded.blob(.text, "Note") == Array("deflated".utf8))
+        #expect(decoded.blobs.count == 6)
     }
 
-    /// A profile as ImageMagick writes it.
+    /// A profile in ImageMagick's form.
     private func rawProfile(_ type: String, _ bytes: [UInt8], length: Int? = nil) -> [UInt8] {
         let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let text = "\n\(type)\n      \(length ?? bytes.count)\n\(digits)\n"
         return pngChunk("tEXt", Array("Raw profile type \(type)".utf8) + [0] + Array(text.utf8))
     }
 
-    @Test func `is found in raw profiles, whose orientation nobody applies`() throws {
+    @Test func `is found in raw profiles, without their orientation`() throws {
         let head = Array("Exif".utf8) + [0, 0]
         let exif = ExifOrientation.blob(.right)
         let packet = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0] + Array("<x/>".utf8)
         for chunk in [rawProfile("exif", head + exif), rawProfile("exif", exif), rawProfile("APP1", head + exif)] {
-            let picture = try decodePNG(onePixelPNG(before: [chunk]).bytes)
-            #expect(picture.blobs.map(\.kind) == [.exif])
-            #expect(picture.blob(.exif) == ExifOrientation.replacing(exif, with: .up))
-            #expect(picture.info.orientation == nil)
+            let decoded = try decodePNG(onePixelPNG(before: [chunk]).bytes)
+            #expect(decoded.blobs.map(\.kind) == [.exif])
+            #expect(decoded.blob(.exif) == ExifOrientation.replacing(exif, with: .up))
+            #expect(decoded.info.orientation == nil)
         }
         for chunk in [rawProfile("xmp", Array("<x/>".utf8)), rawProfile("xmp", packet)] {
             #expect(try decodePNG(onePixelPNG(after: [chunk]).bytes).blobs == [MetadataBlob(.xmp, Array("<x/>".utf8))])
         }
     }
 
-    @Test func `stays text where a raw profile is damaged, of no known kind, or repeats Exif`() throws {
+    @Test func `stays text if a raw profile is damaged, of unknown kind, or repeats Exif`() throws {
         let exif = ExifOrientation.blob(.right)
         let chunks = [
             rawProfile("exif", exif, length: exif.count + 1), rawProfile("exif", Array("none".utf8)),
@@ -61,11 +61,12 @@ import Testing
         for chunk in chunks {
             #expect(try decodePNG(onePixelPNG(before: [chunk]).bytes).blobs.map(\.kind) == [.text])
         }
-        let twice = try decodePNG(onePixelPNG(before: [rawProfile("exif", exif)], after: [pngChunk("eXIf", exif)]).bytes)
+        let twice = try decodePNG(
+            onePixelPNG(before: [rawProfile("exif", exif)], after: [pngChunk("eXIf", exif)]).bytes)
         #expect(twice.blobs.map(\.kind) == [.text, .exif] && twice.blob(.exif) == exif)
     }
 
-    @Test func `says what the colours mean`() throws {
+    @Test func `describes the colors`() throws {
         let cicp = pngChunk("cICP", [9, 16, 0, 1])
         let points = CodePoints(primaries: 9, transfer: 16, matrix: 0, isFullRange: true)
         #expect(try decodePNG(onePixelPNG().bytes).info.color == ColorDescription())
@@ -78,7 +79,7 @@ import Testing
         #expect(try decodePNG(onePixelPNG(before: [pngChunk("sRGB", [0]), cicp]).bytes).info.color == preferred)
     }
 
-    @Test func `leaves a broken profile out`() throws {
+    @Test func `omits a damaged profile`() throws {
         var wrong = iccProfile()
         wrong[36] = 0x41
         let files = [
@@ -87,13 +88,13 @@ import Testing
             pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(iccProfile()), damaged: true),
         ]
         for broken in files {
-            let picture = try decodePNG(onePixelPNG(before: [broken]).bytes)
-            #expect(picture.samples == [10, 20, 30])
-            #expect(!picture.info.color.hasProfile && picture.blob(.icc) == nil)
+            let decoded = try decodePNG(onePixelPNG(before: [broken]).bytes)
+            #expect(decoded.samples == [10, 20, 30])
+            #expect(!decoded.info.color.hasProfile && decoded.blob(.icc) == nil)
         }
     }
 
-    @Test func `is bounded, packed and unpacked`() throws {
+    @Test func `is limited, packed and unpacked`() throws {
         var limits = DecodeLimits.default
         limits.maxMetadataBytes = 1000
         // zlib of 20 000 times "a", from Python's zlib.compress(b"a" * 20000, 9).
@@ -108,14 +109,14 @@ import Testing
         let bounded = try decodePNG(file.bytes, limits: limits)
         #expect(bounded.blobs.allSatisfy { $0.bytes.count <= 1000 })
         #expect(bounded.blob(.text, "Short") == [0x61])
-        // Many texts within the limit of one are not all within it.
+        // Several texts that each fit the limit exceed it together.
         let many = onePixelPNG(
             before: (0..<20).map { pngChunk("tEXt", Array("T\($0)".utf8) + [0] + [UInt8](repeating: 0x61, count: 200)) }
         )
         #expect(try decodePNG(many.bytes, limits: limits).blobs.count == 5)
     }
 
-    @Test func `holds the first of several Exif chunks`() throws {
+    @Test func `uses the first of several Exif chunks`() throws {
         let first: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0]
         let second: [UInt8] = [0x4D, 0x4D, 0, 42, 0, 0, 0, 8]
         let file = onePixelPNG(before: [pngChunk("eXIf", first), pngChunk("eXIf", second), pngChunk("eXIf", second)])
@@ -123,7 +124,7 @@ import Testing
         #expect(try decodePNG(file.bytes).blobs == [MetadataBlob(.exif, first)])
     }
 
-    @Test func `of an animation does not keep the default image from being a still`() throws {
+    @Test func `of an animation leaves the default image a still`() throws {
         let file = onePixelPNG(before: [
             pngChunk("acTL", be32(2) + be32(0)), pngChunk("fcTL", [UInt8](repeating: 0, count: 26)),
         ])

@@ -6,12 +6,12 @@ import Testing
 
 private let optimizing = RewriteRequest(optimizes: true)
 
-/// Optimizes a file; what libpng makes of it has to stay.
+/// Optimizes a file; libpng must decode the same pixels.
 private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing) throws -> [UInt8] {
     let result = try rewritePNG(bytes, request)
     #expect(try pngPixels(result) == pngPixels(bytes))
     #expect(result.count <= bytes.count)
-    // Every checksum is right, and nothing stands in between.
+    // Every checksum is correct, and there are no bytes between chunks.
     #expect(HandmadePNG.signature + pngChunks(result).flatMap { pngChunk($0.name, $0.data) } == result)
     return result
 }
@@ -27,7 +27,7 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         }
     }
 
-    /// A picture, and the depth and color type in which it says the same.
+    /// An image, and the smallest equivalent depth and color type.
     struct Reduction: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var type: UInt8
@@ -52,26 +52,28 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
             [[1, 2, 3], [200, 100, 0], [9, 9, 90]][(x / 3 + y / 5 * x) % 3]
         },
         Reduction(testDescription: "RGBA of which one color is transparent", type: 6, form: [8, 2]) { x, y in
-            (x * x * 3 + y * y * 5 + x * y) % 7 == 0 ? [7, 7, 9, 0]
+            (x * x * 3 + y * y * 5 + x * y) % 7 == 0
+                ? [7, 7, 9, 0]
                 : [UInt8(x * 10), UInt8(y * 13), UInt8(truncatingIfNeeded: x * y * 5), 255]
         },
         Reduction(testDescription: "gray with alpha of one transparent gray", type: 4, form: [8, 0]) { x, y in
             (x + y) % 5 == 0 ? [3, 0] : [UInt8(truncatingIfNeeded: 4 + (x * 11 + y * 7) % 251), 255]
         },
         Reduction(
-            testDescription: "indices of grays", type: 3, before: [pngChunk("PLTE", (0...255).flatMap { [$0, $0, $0] })],
+            testDescription: "indices of grays", type: 3,
+            before: [pngChunk("PLTE", (0...255).flatMap { [$0, $0, $0] })],
             form: [8, 0]
         ) { x, y in [UInt8(truncatingIfNeeded: x * 17 + y * y * 3)] },
     ]
 
     @Test(arguments: reductions)
-    func `stores samples in the smallest form that says the same`(_ picture: Reduction) throws {
-        let file = pngPicture(type: picture.type, depth: picture.depth, before: picture.before, picture.pixel)
-        #expect(pngForm(try optimized(file.bytes)) == picture.form)
+    func `stores samples in the smallest equivalent form`(_ image: Reduction) throws {
+        let file = pngImage(type: image.type, depth: image.depth, before: image.before, image.pixel)
+        #expect(pngForm(try optimized(file.bytes)) == image.form)
     }
 
-    @Test func `removes what was asked for, too`() throws {
-        let file = pngPicture(type: 2, before: [pngChunk("tEXt", Array("A".utf8) + [0]), pngChunk("prVt", [1])]) {
+    @Test func `also removes the requested metadata`() throws {
+        let file = pngImage(type: 2, before: [pngChunk("tEXt", Array("A".utf8) + [0]), pngChunk("prVt", [1])]) {
             [UInt8($0 * 9), UInt8($1 * 9), 0]
         }
         let request = RewriteRequest(
@@ -84,8 +86,8 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         [pngChunk("PLTE", [1, 2, 3]), pngChunk("hIST", [0, 1])], [pngChunk("sPLT", Array("p".utf8) + [0, 8])],
         [pngChunk("prVT", [1, 2])], [pngChunk("PLTE", [5, 5, 5, 6, 6, 6])],
     ])
-    func `keeps the form of the samples beside chunks that depend on it`(_ before: [[UInt8]]) throws {
-        let file = pngPicture(type: 2, before: before) { x, _ in [UInt8](repeating: UInt8(x), count: 3) }
+    func `keeps the form of the samples if chunks depend on it`(_ before: [[UInt8]]) throws {
+        let file = pngImage(type: 2, before: before) { x, _ in [UInt8](repeating: UInt8(x), count: 3) }
         let result = try optimized(file.bytes)
         #expect(pngForm(result) == [8, 2])
         #expect(pngNames(result) == pngNames(file.bytes))
@@ -95,22 +97,22 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
     @Test func `keeps the order of a palette with a histogram`() throws {
         let palette: [UInt8] = [255, 255, 255, 0, 0, 0, 9, 9, 9, 1, 1, 1]
         let before = [pngChunk("PLTE", palette), pngChunk("hIST", [0, 1, 0, 2, 0, 3, 0, 4])]
-        let result = try optimized(pngPicture(type: 3, before: before) { x, y in [UInt8((x + y) % 4)] }.bytes)
+        let result = try optimized(pngImage(type: 3, before: before) { x, y in [UInt8((x + y) % 4)] }.bytes)
         #expect(pngData(result, "PLTE") == palette)
         #expect(pngForm(result) == [8, 3])
     }
 
-    @Test func `forgets where Apple's decoder finds the second half`() throws {
-        let file = pngPicture(type: 2, before: [pngChunk("iDOT", [UInt8](repeating: 0, count: 28))]) { x, y in
+    @Test func `drops the position of the second half for Apple's decoder`() throws {
+        let file = pngImage(type: 2, before: [pngChunk("iDOT", [UInt8](repeating: 0, count: 28))]) { x, y in
             [UInt8(x), UInt8(y), 0]
         }
         #expect(try !pngNames(optimized(file.bytes)).contains("iDOT"))
         #expect(try pngNames(rewritePNG(file.bytes)).contains("iDOT"))
     }
 
-    @Test func `keeps colors beside a profile for colors`() throws {
+    @Test func `keeps colors if the profile is for colors`() throws {
         let profile = pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(iccProfile()))
-        let file = pngPicture(type: 2, before: [profile]) { x, y in [UInt8](repeating: UInt8(x * 3 + y * 8), count: 3) }
+        let file = pngImage(type: 2, before: [profile]) { x, y in [UInt8](repeating: UInt8(x * 3 + y * 8), count: 3) }
         let form = pngForm(try optimized(file.bytes))
         #expect(form[1] & 2 == 2)
         let without = try optimized(file.bytes, RewriteRequest(removed: [.icc], optimizes: true))
@@ -123,13 +125,13 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         #expect(try decodePNG(result).blob(.icc) == iccProfile())
     }
 
-    @Test func `is smaller than filters and levels of the encoder's highest effort`() throws {
-        let picture = try pngPattern(PixelSize(64, 64), .rgb8)
-        let encoded = try encodePNG(picture, [OptionKey.effort: .integer(9)])
+    @Test func `is smaller than the encoder's highest effort`() throws {
+        let image = try pngPattern(PixelSize(64, 64), .rgb8)
+        let encoded = try encodePNG(image, [OptionKey.effort: .integer(9)])
         #expect(try optimized(encoded).count <= encoded.count)
     }
 
-    @Test func `compresses what takes several segments`() throws {
+    @Test func `compresses several segments`() throws {
         // Above 2 MiB of rows; noise, then rows that repeat.
         var noise = PNGNoise(state: 5)
         let size = PixelSize(1024, 900)
@@ -147,20 +149,20 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
     }
 }
 
-@Suite struct `What stands beside the samples of an optimized PNG` {
-    @Test func `is a background in the new form`() throws {
-        // All 256 grays: beside them a palette has no room for another color.
+@Suite struct `Sample-dependent chunks of an optimized PNG` {
+    @Test func `include a background in the new form`() throws {
+        // All 256 grays: a palette has no room for another color.
         let size = PixelSize(16, 16)
         func pixel(_ x: Int, _ y: Int) -> [UInt8] { [UInt8](repeating: UInt8(x * 16 + y), count: 3) }
-        let gray = pngPicture(type: 2, size: size, before: [pngChunk("bKGD", [0, 9, 0, 9, 0, 9])], pixel).bytes
+        let gray = pngImage(type: 2, size: size, before: [pngChunk("bKGD", [0, 9, 0, 9, 0, 9])], pixel).bytes
         #expect(pngData(try optimized(gray), "bKGD") == [0, 9])
-        let colored = pngPicture(type: 2, size: size, before: [pngChunk("bKGD", [0, 9, 0, 8, 0, 9])], pixel).bytes
+        let colored = pngImage(type: 2, size: size, before: [pngChunk("bKGD", [0, 9, 0, 8, 0, 9])], pixel).bytes
         #expect(pngData(try optimized(colored), "bKGD") == [0, 9, 0, 8, 0, 9])
     }
 
-    @Test func `is a background with an index of its own`() throws {
+    @Test func `include a background with its own index`() throws {
         let colors: [[UInt8]] = [[1, 2, 3], [200, 100, 0], [9, 9, 90]]
-        let file = pngPicture(type: 2, before: [pngChunk("bKGD", [0, 70, 0, 80, 0, 90])]) { x, y in
+        let file = pngImage(type: 2, before: [pngChunk("bKGD", [0, 70, 0, 80, 0, 90])]) { x, y in
             colors[(x / 3 + y / 5 * x) % 3]
         }
         let result = try optimized(file.bytes)
@@ -169,12 +171,13 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         #expect(pngForm(result) == [2, 3])
     }
 
-    @Test(arguments: [
-        // sBIT of the source, and what it becomes where RGBA turns out to be gray without alpha.
-        ([5, 5, 5, 8], [5]), ([8, 8, 8, 1], [8]),
-    ] as [([UInt8], [UInt8])])
-    func `is the number of significant bits of what is left`(_ bits: [UInt8], _ expected: [UInt8]) throws {
-        let file = pngPicture(type: 6, before: [pngChunk("sBIT", bits)]) { x, y in
+    @Test(
+        arguments: [
+            // sBIT of the source, and its value after RGBA was reduced to gray without alpha.
+            ([5, 5, 5, 8], [5]), ([8, 8, 8, 1], [8]),
+        ] as [([UInt8], [UInt8])])
+    func `include the significant bits of the remaining channels`(_ bits: [UInt8], _ expected: [UInt8]) throws {
+        let file = pngImage(type: 6, before: [pngChunk("sBIT", bits)]) { x, y in
             [UInt8](repeating: UInt8(x * 7 + y * 5), count: 3) + [255]
         }
         let result = try optimized(file.bytes)
@@ -182,8 +185,8 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         #expect(pngForm(result) == [8, 0])
     }
 
-    @Test func `keeps colors whose significant bits differ`() throws {
-        let file = pngPicture(type: 2, before: [pngChunk("sBIT", [5, 6, 5])]) { x, y in
+    @Test func `keep colors whose significant bits differ`() throws {
+        let file = pngImage(type: 2, before: [pngChunk("sBIT", [5, 6, 5])]) { x, y in
             [UInt8](repeating: UInt8(x * 7 + y * 5), count: 3)
         }
         let result = try optimized(file.bytes)
@@ -191,9 +194,9 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         #expect(pngForm(result)[1] & 2 == 2)
     }
 
-    @Test func `is a short tRNS of a palette`() throws {
+    @Test func `include a short tRNS of a palette`() throws {
         let colors: [[UInt8]] = [[1, 2, 3, 255], [200, 100, 0, 255], [9, 9, 90, 128], [0, 0, 0, 0]]
-        let file = pngPicture(type: 6) { x, y in colors[(x / 3 + y / 5 * x) % 4] }
+        let file = pngImage(type: 6) { x, y in colors[(x / 3 + y / 5 * x) % 4] }
         let result = try optimized(file.bytes)
         #expect(pngForm(result) == [2, 3])
         #expect(pngData(result, "tRNS")?.count == 2)
@@ -203,31 +206,31 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
 @Suite struct `Optimizing within limits` {
     private static let bytes = PNGKind(type: 6, depth: 8).file(120, 100, interlaced: false).bytes
 
-    @Test func `ends where the picture has too many pixels`() {
+    @Test func `ends if the image has too many pixels`() {
         var limits = DecodeLimits.default
         limits.maxPixels = 120 * 100 - 1
         #expect(pngRewriteFailure(Self.bytes, optimizing, limits: limits) == .limitExceeded)
         #expect(pngRewriteFailure(Self.bytes, limits: limits) == nil)
     }
 
-    @Test func `ends where there is too little memory, and gives back what it took`() throws {
-        let all = ListeningHost()
+    @Test func `ends if there is too little memory, and frees its memory`() throws {
+        let all = RecordingHost()
         _ = try rewritePNG(Self.bytes, optimizing, host: all.services())
         #expect(all.mostReserved > 120 * 100 * 4 && all.reserved == 0)
         for part in 0..<8 {
-            let host = ListeningHost(allowedMemory: all.mostReserved * part / 8)
+            let host = RecordingHost(allowedMemory: all.mostReserved * part / 8)
             #expect(try pngRewriteFailure(Self.bytes, optimizing, host: host.services()) == .limitExceeded)
             #expect(host.reserved == 0)
         }
     }
 
-    @Test func `reports no memory where it only copies`() throws {
-        let host = ListeningHost()
+    @Test func `reserves no memory if it only copies`() throws {
+        let host = RecordingHost()
         _ = try rewritePNG(Self.bytes, RewriteRequest(removed: [.text]), host: host.services())
         #expect(host.mostReserved == 0)
     }
 
-    @Test func `ends at pixels that are damaged`() {
+    @Test func `ends at damaged pixels`() {
         var bytes = Self.bytes
         let data = bytes.count - 40
         bytes[data] ^= 0xFF
@@ -235,7 +238,7 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
         let first = 8 + 25
         let sum = be32(pngChecksum(Array(bytes[first + 4..<count - 4])))
         bytes.replaceSubrange(count - 4..<count, with: sum)
-        // The checksum of the chunk is right, that of the zlib stream is not.
+        // The checksum of the chunk is correct, that of the zlib stream is not.
         #expect(pngRewriteFailure(bytes, optimizing) == .corrupt)
         #expect(pngRewriteFailure(bytes) == nil)
     }

@@ -26,12 +26,12 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
 
 @Suite struct `Rewriting the metadata of a PNG` {
     @Test(arguments: PNGKind.all, [false, true])
-    func `copies every byte where nothing is asked`(_ kind: PNGKind, _ isInterlaced: Bool) throws {
+    func `copies every byte for an empty request`(_ kind: PNGKind, _ isInterlaced: Bool) throws {
         let bytes = kind.file(9, 5, interlaced: isInterlaced).bytes
         #expect(try rewritePNG(bytes) == bytes)
     }
 
-    @Test func `copies every chunk and what stands behind the end`() throws {
+    @Test func `copies every chunk and the bytes behind the end`() throws {
         let bytes = everything().bytes + [1, 2, 3]
         #expect(try rewritePNG(bytes) == bytes)
         #expect(try rewritePNG(bytes, RewriteRequest(removed: [.raw])).last == 0x82)
@@ -41,7 +41,7 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         (MetadataBlob.Kind.exif, ["eXIf", "zTXt"]), (.xmp, ["iTXt"]), (.icc, ["iCCP"]), (.text, ["tEXt", "zTXt"]),
         (.raw, ["tIME", "prVt"]),
     ])
-    func `removes the chunks of a kind and no other`(_ kind: MetadataBlob.Kind, _ names: [String]) throws {
+    func `removes only the chunks of a kind`(_ kind: MetadataBlob.Kind, _ names: [String]) throws {
         let bytes = everything().bytes
         let result = try rewritePNG(bytes, RewriteRequest(removed: [kind]))
         var expected = pngChunks(bytes)
@@ -52,14 +52,14 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         #expect(left.isEmpty)
     }
 
-    @Test func `removes IPTC data, which stands in a text`() throws {
+    @Test func `removes IPTC data in a text chunk`() throws {
         let result = try rewritePNG(everything().bytes, RewriteRequest(removed: [.iptc]))
         #expect(pngNames(result).count == pngNames(everything().bytes).count - 1)
         #expect(try decodePNG(result).blob(.text, "Raw profile type iptc") == nil)
         #expect(try decodePNG(result).blob(.text, "Title") == [0x61])
     }
 
-    @Test func `keeps what changes how pixels look, whatever is removed`() throws {
+    @Test func `always keeps chunks that change how pixels look`() throws {
         let result = try rewritePNG(everything().bytes, RewriteRequest(removed: Set(MetadataBlob.Kind.allCases)))
         #expect(pngNames(result) == ["IHDR"] + lookNames + ["IDAT", "IEND"])
         #expect(try pngPixels(result) == pngPixels(everything().bytes))
@@ -74,17 +74,19 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
             MetadataBlob(.raw, be32(50000), key: "gAMA"),
         ]
         let result = try rewritePNG(onePixelPNG().bytes, RewriteRequest(replaced: blobs))
-        let picture = try decodePNG(result)
-        #expect(picture.samples == [10, 20, 30])
-        #expect(picture.info.orientation == .left)
-        #expect(picture.info.color.gamma == 50000)
-        for blob in blobs where blob.kind != .raw { #expect(picture.blob(blob.kind, blob.key) == blob.bytes, "\(blob.kind)") }
+        let image = try decodePNG(result)
+        #expect(image.samples == [10, 20, 30])
+        #expect(image.info.orientation == .left)
+        #expect(image.info.color.gamma == 50000)
+        for blob in blobs where blob.kind != .raw {
+            #expect(image.blob(blob.kind, blob.key) == blob.bytes, "\(blob.kind)")
+        }
         #expect(
             pngNames(result) == ["IHDR", "iCCP", "gAMA", "eXIf", "iTXt", "tEXt", "iTXt", "zTXt", "IDAT", "IEND"])
         #expect(HandmadePNG.signature + pngChunks(result).flatMap { pngChunk($0.name, $0.data) } == result)
     }
 
-    @Test func `puts metadata in the place of the old one`() throws {
+    @Test func `replaces metadata at its position`() throws {
         let blobs = [
             MetadataBlob(.exif, ExifOrientation.blob(.left)), MetadataBlob(.xmp, Array("<y/>".utf8)),
             MetadataBlob(.text, [0x63], key: "Title"),
@@ -95,13 +97,13 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         names.remove(at: names.lastIndex(of: "tEXt")!)
         names.remove(at: names.firstIndex(of: "zTXt")!)
         #expect(pngNames(result) == names)
-        let picture = try decodePNG(result)
-        #expect(picture.blob(.exif) == ExifOrientation.blob(.left))
-        #expect(picture.blob(.xmp) == Array("<y/>".utf8))
-        #expect(picture.blobs.filter { $0.key == "Title" } == [MetadataBlob(.text, [0x63], key: "Title")])
+        let image = try decodePNG(result)
+        #expect(image.blob(.exif) == ExifOrientation.blob(.left))
+        #expect(image.blob(.xmp) == Array("<y/>".utf8))
+        #expect(image.blobs.filter { $0.key == "Title" } == [MetadataBlob(.text, [0x63], key: "Title")])
     }
 
-    @Test func `puts a profile right behind the header and leaves sRGB out`() throws {
+    @Test func `writes a profile right behind the header and omits sRGB`() throws {
         var file = HandmadePNG(1, 1, depth: 8, type: 3, rows: [0, 0])
         file.before = [pngChunk("sRGB", [0]), pngChunk("PLTE", [1, 2, 3]), pngChunk("tRNS", [9])]
         let result = try rewritePNG(file.bytes, RewriteRequest(replaced: [MetadataBlob(.icc, iccProfile())]))
@@ -109,7 +111,7 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         #expect(try decodePNG(result).blob(.icc) == iccProfile())
     }
 
-    @Test func `counts the last of several blobs of a kind`() throws {
+    @Test func `uses the last of several blobs of a kind`() throws {
         let blobs = [MetadataBlob(.xmp, [0x61]), MetadataBlob(.xmp, [0x62])]
         let result = try rewritePNG(onePixelPNG().bytes, RewriteRequest(replaced: blobs))
         #expect(try decodePNG(result).blobs == [MetadataBlob(.xmp, [0x62])])
@@ -123,11 +125,11 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         MetadataBlob(.raw, [1], key: "tRNS"), MetadataBlob(.raw, [1], key: "gAMA"), MetadataBlob(.raw, [1], key: "x"),
         MetadataBlob(.raw, [1]),
     ])
-    func `refuses what it cannot hold`(_ blob: MetadataBlob) {
+    func `refuses metadata that it cannot store`(_ blob: MetadataBlob) {
         #expect(pngRewriteFailure(onePixelPNG().bytes, RewriteRequest(replaced: [blob])) == .refused)
     }
 
-    @Test func `refuses a profile of colors in a picture of grays`() {
+    @Test func `refuses a profile of colors in an image of grays`() {
         let gray = HandmadePNG(1, 1, depth: 8, type: 0, rows: [0, 7]).bytes
         #expect(pngRewriteFailure(gray, RewriteRequest(replaced: [MetadataBlob(.icc, iccProfile())])) == .refused)
     }
@@ -135,7 +137,7 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
     @Test(arguments: [
         RewriteRequest(transform: .right), RewriteRequest(crop: PixelRect(x: 0, y: 0, width: 1, height: 1)),
     ])
-    func `refuses to turn and to crop`(_ request: RewriteRequest) {
+    func `refuses to rotate and to crop`(_ request: RewriteRequest) {
         #expect(pngRewriteFailure(onePixelPNG().bytes, request) == .refused)
     }
 }
@@ -143,13 +145,13 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
 @Suite struct `Rewriting a damaged PNG` {
     @Test func `copies an ancillary chunk with a wrong checksum and warns`() throws {
         let bytes = onePixelPNG(before: [pngChunk("tEXt", Array("A".utf8) + [0], damaged: true)]).bytes
-        let host = ListeningHost()
+        let host = RecordingHost()
         #expect(try rewritePNG(bytes, host: host.services()) == bytes)
-        #expect(host.warnings == ["the checksum of the chunk tEXt is wrong; it was copied as it is"])
+        #expect(host.warnings == ["the checksum of the chunk tEXt is wrong; the chunk is copied unchanged"])
     }
 
     @Test(arguments: ["IHDR", "PLTE", "IDAT", "IEND"])
-    func `is corrupt where the checksum of a critical chunk is wrong`(_ name: String) {
+    func `is corrupt if the checksum of a critical chunk is wrong`(_ name: String) {
         let chunks: [(String, [UInt8])] = [
             ("IHDR", be32(1) + be32(1) + [8, 3, 0, 0, 0]), ("PLTE", [1, 2, 3]), ("IDAT", storedZlib([0, 0])),
             ("IEND", []),
@@ -158,14 +160,14 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         #expect(pngRewriteFailure(HandmadePNG.signature + bytes) == .corrupt)
     }
 
-    @Test func `is truncated wherever the file is cut`() {
+    @Test func `is truncated at any cut`() {
         let bytes = everything().bytes
         for count in 0..<bytes.count {
             #expect(pngRewriteFailure(Array(bytes[..<count])) == .truncated, "\(count) bytes")
         }
     }
 
-    @Test func `is no PNG without the signature, and corrupt in an impossible order`() {
+    @Test func `is not a PNG without the signature, and corrupt in an invalid order`() {
         #expect(pngRewriteFailure(Array("GIF89a, or something else".utf8)) == .notMine)
         let header = pngChunk("IHDR", be32(1) + be32(1) + [8, 0, 0, 0, 0])
         let end = pngChunk("IEND", [])
@@ -176,7 +178,7 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
         #expect(pngRewriteFailure(HandmadePNG.signature + pngChunk("CgBI", be32(0))) == .unsupportedFeature)
     }
 
-    @Test func `asks a source for small pieces only, however long a chunk is`() throws {
+    @Test func `reads only small pieces of a source, for any chunk length`() throws {
         let bytes = onePixelPNG(before: [pngChunk("prVt", [UInt8](repeating: 7, count: 3 << 20))]).bytes
         var longest = 0
         let source = ByteSource(count: bytes.count) { range throws(CoderError) in
@@ -190,14 +192,14 @@ private let lookNames = ["gAMA", "cICP", "mDCV", "cLLI", "sBIT", "tRNS", "bKGD",
     }
 
     @Test(arguments: [false, true])
-    func `ends where the host cancels`(_ optimizes: Bool) throws {
+    func `ends when the host cancels`(_ optimizes: Bool) throws {
         let bytes = PNGKind(type: 2, depth: 8).file(40, 300, interlaced: false).bytes
         let request = RewriteRequest(optimizes: optimizes)
-        let all = ListeningHost()
+        let all = RecordingHost()
         _ = try rewritePNG(bytes, request, host: all.services())
         #expect(all.polls > 3)
         for patience in [0, 1, all.polls / 2, all.polls - 1] {
-            let host = ListeningHost(allowedPolls: patience)
+            let host = RecordingHost(allowedPolls: patience)
             #expect(try pngRewriteFailure(bytes, request, host: host.services()) == .cancelled)
             #expect(host.reserved == 0)
         }

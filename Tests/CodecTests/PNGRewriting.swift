@@ -16,7 +16,7 @@ func rewritePNG(
     return sink.written
 }
 
-/// The code of the error that a rewrite ends with; nil for none.
+/// The code of the rewrite error; nil for none.
 func pngRewriteFailure(
     _ bytes: [UInt8], _ request: RewriteRequest = RewriteRequest(), limits: DecodeLimits = .default,
     host: HostServices = HostServices()
@@ -36,7 +36,7 @@ func pngNames(_ bytes: [UInt8]) -> [String] { pngChunks(bytes).map(\.name) }
 /// The data of the first chunk of a name.
 func pngData(_ bytes: [UInt8], _ name: String) -> [UInt8]? { pngChunks(bytes).first { $0.name == name }?.data }
 
-/// Bits of a sample and color type, as the header states them.
+/// The bits of a sample and the color type in the header.
 func pngForm(_ bytes: [UInt8]) -> [UInt8] { Array(bytes[24..<26]) }
 
 /// Four samples of 16 bits for each pixel, as libpng decodes them.
@@ -50,8 +50,8 @@ func pngPixels(_ bytes: [UInt8]) throws -> [UInt16] {
     return stride(from: 0, to: samples.count, by: 2).map { UInt16(samples[$0]) | UInt16(samples[$0 + 1]) << 8 }
 }
 
-/// A file of 24 × 16 pixels in filter 0, whose bytes follow from their place.
-func pngPicture(
+/// A file of 24 × 16 pixels with filter 0, whose bytes follow from their position.
+func pngImage(
     type: UInt8, depth: UInt8 = 8, size: PixelSize = PixelSize(24, 16), before: [[UInt8]] = [],
     _ pixel: (Int, Int) -> [UInt8]
 ) -> HandmadePNG {

@@ -3,7 +3,7 @@ import ImageModel
 import PNGCodec
 import Testing
 
-/// All rows of a picture, decoded in bands of `height` rows while the source grows by `step` bytes a time.
+/// All rows of an image, decoded in bands of `height` rows while the source grows by `step` bytes at a time.
 private func decodeBands(
     _ bytes: [UInt8], of height: Int, as format: PixelFormat, step: Int? = nil
 ) throws -> [UInt8] {
@@ -40,7 +40,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
 
 @Suite struct `PNG in bands of rows` {
     @Test(arguments: PNGKind.all)
-    func `gives the rows of the whole picture`(_ kind: PNGKind) throws {
+    func `equals the rows of the whole image`(_ kind: PNGKind) throws {
         for (width, height) in [(1, 1), (3, 8), (17, 13), (40, 30)] {
             let bytes = kind.file(width, height, interlaced: false).bytes
             for format in try pngOffers(bytes) {
@@ -61,7 +61,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         }
     }
 
-    @Test func `takes a picture that is larger than what is inflated at once`() throws {
+    @Test func `decodes an image larger than one inflated piece`() throws {
         let bytes = Self.tall.bytes
         let whole = rowBytes(try decodePNG(bytes).buffer)
         for band in [1, 50, 333] { #expect(try decodeBands(bytes, of: band, as: .gray8) == whole) }
@@ -83,7 +83,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         return (bytes + pngChunk("IEND", []), 900)
     }()
 
-    @Test func `is not offered for interlaced pictures`() throws {
+    @Test func `is not offered for interlaced images`() throws {
         let bytes = PNGKind(type: 2, depth: 8).file(9, 9, interlaced: true).bytes
         #expect(try !decodePNG(bytes).info.decodesRows)
         let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
@@ -93,7 +93,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         #expect(failure { try decoder.decode(request, into: Surface(buffer)) } == .misuse)
     }
 
-    @Test func `is misuse where a band does not go on, and begins again at the top`() throws {
+    @Test func `is misuse if a band does not continue, and restarts at the top`() throws {
         let bytes = PNGKind(type: 2, depth: 8).file(5, 12, interlaced: false).bytes
         let whole = rowBytes(try decodePNG(bytes).buffer)
         let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
@@ -114,17 +114,17 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         #expect(decode(3, x: 1) == .misuse, "beyond the right edge")
         #expect(decode(3) == nil)
         #expect(rowBytes(buffer) == Array(whole[45..<90]))
-        #expect(decode(3) == .misuse, "a band for the second time")
+        #expect(decode(3) == .misuse, "a repeated band")
         #expect(decode(0) == nil)
         #expect(rowBytes(buffer) == Array(whole[..<45]))
-        // The whole picture in between.
+        // The whole image in between.
         let all = try PixelBuffer(size: PixelSize(5, 12), format: .rgb8)
         #expect(try decoder.decode(DecodeRequest(), into: Surface(all)) == .complete)
         #expect(rowBytes(all) == whole)
         #expect(decode(3) == .misuse)
     }
 
-    @Test func `keeps the rows in front of the place where the file ends`() throws {
+    @Test func `keeps the rows before the end of the file`() throws {
         let file = HandmadePNG(2, 4, depth: 8, type: 0, rows: [0, 1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8])
         let decoder = try PNGDecoder(DecoderSession(source: ByteSource(Array(file.bytes.prefix(file.dataOffset + 17)))))
         _ = try decoder.readHeader()
@@ -149,7 +149,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
     }
 
     @Test(arguments: PNGKind.all)
-    func `gives every second, fourth or eighth pixel`(_ kind: PNGKind) throws {
+    func `delivers every second, fourth or eighth pixel`(_ kind: PNGKind) throws {
         for (width, height) in [(1, 1), (2, 9), (8, 8), (13, 21), (40, 33)] {
             let bytes = kind.file(width, height, interlaced: true).bytes
             let (decoder, info) = try Self.decoder(ByteSource(bytes))
@@ -173,7 +173,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         }
     }
 
-    @Test func `answers the smallest size that is enough, and only when it was asked to`() throws {
+    @Test func `offers the smallest sufficient size, and only on request`() throws {
         let bytes = PNGKind(type: 0, depth: 8).file(100, 50, interlaced: true).bytes
         let (decoder, info) = try Self.decoder(ByteSource(bytes))
         for (wanted, expected) in [
@@ -190,9 +190,9 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         #expect(other.scaledSize(atLeast: PixelSize(1, 1), of: info.size) == info.size)
     }
 
-    /// The rows of the passes are stored as they are, so that it is known where each pass ends.
+    /// The rows of the passes are stored uncompressed, so that the end of each pass is known.
     @Test(arguments: [(3, 1), (2, 3), (1, 5)])
-    func `needs no byte behind the passes that it shows`(_ shift: Int, _ passes: Int) throws {
+    func `needs no byte behind the used passes`(_ shift: Int, _ passes: Int) throws {
         let file = PNGKind(type: 0, depth: 8).file(16, 16, interlaced: true)
         // 2 × 2 pixels, 2 × 2, 4 × 2, 4 × 4, 8 × 4, and a filter byte a row.
         let length = [2 * 3, 2 * 3, 2 * 5, 4 * 5, 4 * 9].prefix(passes).reduce(0, +)

@@ -3,12 +3,12 @@ import ImageModel
 import PNGCodec
 import Testing
 
-/// Textures of pixels; each makes other kinds of deflate blocks.
+/// Textures of pixels; each produces other kinds of deflate blocks.
 enum PNGTexture: CaseIterable {
     case flat, slope, noise, lines
 
-    /// An image of it; `format` has samples of 8 or 16 bits.
-    func picture(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
+    /// An image of the texture; `format` has samples of 8 or 16 bits.
+    func image(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
         var noise = PNGNoise(state: 5)
         let buffer = try PixelBuffer(size: size, format: format)
         for y in 0..<size.height {
@@ -29,7 +29,7 @@ enum PNGTexture: CaseIterable {
     }
 }
 
-/// Encodes an image in bands of as many rows as the encoder wants, `bands` times.
+/// Encodes an image in bands, each `bands` times the encoder's preferred height.
 private func encodeBands(
     _ buffer: PixelBuffer, _ options: CoderOptions = [:], bands: [Int] = [1], blobs: [MetadataBlob] = [],
     host: HostServices = HostServices()
@@ -60,7 +60,7 @@ private func encodeBands(
     func `has the same bytes by rows and as a whole, which libpng reads`(
         _ texture: PNGTexture, _ options: CoderOptions
     ) throws {
-        let source = try texture.picture(Self.size, .rgb8)
+        let source = try texture.image(Self.size, .rgb8)
         let whole = try encodePNG(source, options)
         let read = try #require(try pngReference(whole, size: source.size, format: .rgb8))
         #expect(pngBytes(read) == pngBytes(source))
@@ -68,54 +68,60 @@ private func encodeBands(
         #expect(try encodeBands(source, options, bands: [2, 1]) == whole)
     }
 
-    @Test(arguments: [PixelFormat.gray8, .grayAlpha8, .rgba8, .gray16, .rgb16, .rgba16, PixelFormat(.rgba, alpha: .opaque)])
+    @Test(arguments: [
+        PixelFormat.gray8, .grayAlpha8, .rgba8, .gray16, .rgb16, .rgba16, PixelFormat(.rgba, alpha: .opaque),
+    ])
     func `has the same bytes by rows in every format`(_ format: PixelFormat) throws {
-        let source = try PNGTexture.slope.picture(PixelSize(1201, 5_000_000 / 1201 / format.bytesPerPixel), format)
+        let source = try PNGTexture.slope.image(PixelSize(1201, 5_000_000 / 1201 / format.bytesPerPixel), format)
         let whole = try encodePNG(source)
         let shown = format.alpha == .opaque ? PixelFormat.rgb8 : format
         let read = try #require(try pngReference(whole, size: source.size, format: shown))
         #expect(try encodeBands(source) == whole)
-        #expect(try decodePNG(whole, as: shown).samples == DecodedPNG(info: decodePNG(whole).info, buffer: read, blobs: []).samples)
+        #expect(
+            try decodePNG(whole, as: shown).samples
+                == DecodedPNG(info: decodePNG(whole).info, buffer: read, blobs: []).samples)
     }
 
     @Test(arguments: [1, 2, 3, 8, 64])
     func `has the same bytes for any number of threads`(_ threads: Int) throws {
-        let source = try PNGTexture.slope.picture(Self.size, .rgb8)
-        let host = ListeningHost(threads: threads)
+        let source = try PNGTexture.slope.image(Self.size, .rgb8)
+        let host = RecordingHost(threads: threads)
         #expect(try encodeBands(source, host: host.services()) == encodePNG(source))
         #expect(try encodeBands(source, bands: [2], host: host.services()) == encodePNG(source))
         #expect(host.reserved == 0)
     }
 
-    @Test func `has the same bytes by rows and as a whole where it works hardest`() throws {
+    @Test func `has the same bytes by rows and as a whole at the highest effort`() throws {
         for size in [PixelSize(40, 30), PixelSize(1, 1), PixelSize(3, 4000)] {
-            let source = try PNGTexture.lines.picture(size, .rgb8)
+            let source = try PNGTexture.lines.image(size, .rgb8)
             for effort in 0...6 {
                 let options: CoderOptions = ["effort": .integer(Int64(effort))]
                 #expect(try encodeBands(source, options) == encodePNG(source, options), "\(size), effort \(effort)")
             }
         }
-        let source = try PNGTexture.slope.picture(Self.size, .rgb8)
+        let source = try PNGTexture.slope.image(Self.size, .rgb8)
         let hardest = try encodePNG(source, ["effort": .integer(9)])
         let read = try #require(try pngReference(hardest, size: source.size, format: .rgb8))
         #expect(pngBytes(read) == pngBytes(source))
     }
 
-    @Test func `falls back on zlib in little memory, with the same bytes by rows`() throws {
-        let source = try PNGTexture.slope.picture(Self.size, .rgb8)
-        let host = ListeningHost(allowedMemory: 1 << 20, threads: 2)
+    @Test func `falls back on zlib with little memory, with the same bytes by rows`() throws {
+        let source = try PNGTexture.slope.image(Self.size, .rgb8)
+        let host = RecordingHost(allowedMemory: 1 << 20, threads: 2)
         let bytes = try encodeBands(source, host: host.services())
         let read = try #require(try pngReference(bytes, size: source.size, format: .rgb8))
         #expect(pngBytes(read) == pngBytes(source))
-        #expect(try encodeBands(source, host: ListeningHost(allowedMemory: 1 << 20).services()) == bytes)
+        #expect(try encodeBands(source, host: RecordingHost(allowedMemory: 1 << 20).services()) == bytes)
         #expect(host.mostReserved == 0)
     }
 
-    @Test(arguments: [
-        ["png.interlaced": .bool(true)], ["png.palette": .bool(true)], ["effort": .integer(7)], ["effort": .integer(9)],
-    ] as [CoderOptions])
-    func `refuses rows where it needs the whole picture`(_ options: CoderOptions) throws {
-        let source = try PNGTexture.lines.picture(PixelSize(30, 20), .rgb8)
+    @Test(
+        arguments: [
+            ["png.interlaced": .bool(true)], ["png.palette": .bool(true)], ["effort": .integer(7)],
+            ["effort": .integer(9)],
+        ] as [CoderOptions])
+    func `refuses rows if it needs the whole image`(_ options: CoderOptions) throws {
+        let source = try PNGTexture.lines.image(PixelSize(30, 20), .rgb8)
         let encoder = try PNGEncoder(EncoderSession(options: options))
         let sink = ByteSink()
         try encoder.begin(ImageInfo(size: source.size, nativeFormat: .rgb8), to: sink)
@@ -128,7 +134,7 @@ private func encodeBands(
     }
 
     @Test func `carries metadata by rows`() throws {
-        let source = try PNGTexture.slope.picture(PixelSize(30, 20), .rgb8)
+        let source = try PNGTexture.slope.image(PixelSize(30, 20), .rgb8)
         let blobs = [MetadataBlob(.icc, iccProfile()), MetadataBlob(.exif, ExifOrientation.blob(.left))]
         let bytes = try encodeBands(source, blobs: blobs)
         #expect(try bytes == encodePNG(source, blobs: blobs))
@@ -136,14 +142,14 @@ private func encodeBands(
     }
 
     @Test func `can be cancelled between strips`() throws {
-        let source = try PNGTexture.slope.picture(Self.size, .rgb8)
-        let host = ListeningHost(allowedPolls: 1)
+        let source = try PNGTexture.slope.image(Self.size, .rgb8)
+        let host = RecordingHost(allowedPolls: 1)
         let error = #expect(throws: CoderError.self) { try encodeBands(source, host: host.services()) }
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `takes each row once`() throws {
-        let source = try PNGTexture.slope.picture(PixelSize(30, 20), .rgb8)
+    @Test func `accepts each row once`() throws {
+        let source = try PNGTexture.slope.image(PixelSize(30, 20), .rgb8)
         let encoder = try PNGEncoder(EncoderSession())
         try encoder.begin(ImageInfo(size: source.size, nativeFormat: .rgb8), to: ByteSink())
         #expect(throws: CoderError.self) { try encoder.addRows(Surface(source)) }

@@ -8,7 +8,8 @@ func regions(in size: PixelSize, _ random: inout SeededRandom, count: Int = 8) -
     let (width, height) = (size.width, size.height)
     var all = [
         PixelRect(x: 0, y: 0, width: 1, height: 1), PixelRect(x: width - 1, y: height - 1, width: 1, height: 1),
-        PixelRect(x: width - 1, y: 0, width: 1, height: height), PixelRect(x: 0, y: height / 2, width: width, height: 1),
+        PixelRect(x: width - 1, y: 0, width: 1, height: height),
+        PixelRect(x: 0, y: height / 2, width: width, height: 1),
         PixelRect(x: 0, y: 0, width: width, height: height),
         PixelRect(x: width / 3, y: height / 3, width: width - width / 3, height: height - height / 3),
     ]
@@ -23,7 +24,7 @@ func regions(in size: PixelSize, _ random: inout SeededRandom, count: Int = 8) -
     return all
 }
 
-/// The bytes of a part in those of a whole image, rows one after the other.
+/// The bytes of a part of a whole image, rows one after another.
 func part(_ rect: PixelRect, of whole: [UInt8], _ size: PixelSize, _ format: PixelFormat) -> [UInt8] {
     let pixel = format.bytesPerPixel
     var bytes: [UInt8] = []
@@ -41,7 +42,9 @@ extension PixelBuffer {
         for y in range {
             withRow(y) { bytes in
                 band.withMutableRow(y - range.lowerBound) { to in
-                    for at in bytes.byteOffsets { to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self) }
+                    for at in bytes.byteOffsets {
+                        to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self)
+                    }
                 }
             }
         }
@@ -50,7 +53,7 @@ extension PixelBuffer {
 }
 
 extension ImageDecoder {
-    /// Decodes the image, or a region of it; all of it must be there.
+    /// Decodes the image, or a region of it; the source must be complete.
     func image(_ region: PixelRect? = nil, as format: PixelFormat? = nil) throws -> PixelBuffer {
         let info = try readHeader()
         let buffer = try PixelBuffer(size: region?.size ?? info.size, format: format ?? info.nativeFormat)
@@ -59,7 +62,7 @@ extension ImageDecoder {
     }
 }
 
-/// The result of decoding a part: its pixels, the rows that are there, and the code of the error.
+/// The result of decoding a part: its pixels, the complete rows, and the code of the error.
 struct RegionOutcome: Equatable {
     var pixels: [UInt8] = []
     var rows = 0

@@ -6,7 +6,7 @@ import WebPCodec
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("webp/\(name)"))) }
 
-/// The samples of a PAM or PNM file: what is left of it for `size` pixels of `channels`.
+/// The samples of a PAM or PNM file: the bytes behind its header, for `size` pixels of `channels`.
 private func samples(_ name: String, _ size: PixelSize, _ channels: Int) throws -> [UInt8] {
     try file(name).suffix(size.width * size.height * channels)
 }
@@ -37,7 +37,7 @@ private func decode(_ bytes: [UInt8], to format: PixelFormat, reducedTo size: Pi
     return pixels(buffer)
 }
 
-/// The code of the error that decoding ends with; nil for none.
+/// The code of the decoding error; nil for none.
 private func failure(_ bytes: [UInt8], limits: DecodeLimits = .default) -> CoderError.Code? {
     do throws(CoderError) {
         let decoder = try WebPDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
@@ -59,23 +59,24 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
 
 @Suite struct `WebP decoding` {
     @Test(arguments: ["lossy", "lossy-alpha", "lossless", "lossless-alpha"])
-    func `gives the pixels another program gives`(name: String) throws {
+    func `equals the pixels of another program`(name: String) throws {
         #expect(try decode(file("\(name).webp"), to: .rgba8) == samples("\(name).pam", size, 4))
     }
 
     @Test(arguments: ["lossy", "lossless"])
-    func `offers three channels where there is no alpha`(name: String) throws {
+    func `offers three channels without alpha`(name: String) throws {
         let decoder = try WebPDecoder(session(file("\(name).webp")))
         let info = try decoder.readHeader()
 
         #expect(info.nativeFormat == .rgb8 && !info.hasAlpha && info.isLossy == (name == "lossy"))
-        #expect(decoder.pixelFormats == [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)])
+        #expect(
+            decoder.pixelFormats == [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)])
         #expect(try decode(file("\(name).webp"), to: .rgb8) == withoutAlpha(samples("\(name).pam", size, 4)))
     }
 
     /// The alpha bit of lossless data is a hint (RFC 9649 section 3.4).
     @Test(arguments: [PixelFormat.Channels.rgba, .bgra])
-    func `gives opaque pixels where the header declares no alpha`(channels: PixelFormat.Channels) throws {
+    func `delivers opaque pixels if the header declares no alpha`(channels: PixelFormat.Channels) throws {
         var bytes = try file("lossless-alpha.webp")
         // "VP8L" | length 4 | 2F | width - 1 14, height - 1 14, alpha 1, version 3
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("VP8L".utf8)) })
@@ -117,12 +118,12 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
     }
 
     @Test(arguments: ["lossy", "lossless", "lossless-alpha"])
-    func `makes of each square its mean, weighted by alpha`(name: String) throws {
+    func `averages each square, weighted by alpha`(name: String) throws {
         let format: PixelFormat = name == "lossy" ? .rgb8 : .rgba8
         let channels = format.bytesPerPixel
         let large = try decode(file("\(name).webp"), to: format)
         let small = try decode(file("\(name).webp"), to: format, reducedTo: PixelSize(20, 12))
-        /// Where the format has few colour samples, only brightness can be told of a square (BT.601).
+        /// If the format has few color samples, only the luma of a square can be compared (BT.601).
         func brightness(_ color: [Int]) -> [Int] {
             name == "lossy" ? [(299 * color[0] + 587 * color[1] + 114 * color[2]) / 1000] : color
         }
@@ -132,7 +133,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
                 let square = [0, 1, 40, 41].map { (y * 80 + x * 2 + $0) * channels }
                 let weights = square.map { channels == 4 ? Int(large[$0 + 3]) : 1 }
                 let weight = weights.reduce(0, +)
-                // Colours behind little alpha have too few steps to be compared.
+                // Colors with low alpha have too few steps to be compared.
                 if channels == 4, weight < 4 * 64 { continue }
                 let mean = (0..<3).map { channel in
                     zip(square, weights).reduce(0) { $0 + Int(large[$1.0 + channel]) * $1.1 } / weight
@@ -145,7 +146,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         #expect(largest <= 3)
     }
 
-    @Test func `does not scale lossy colours that are hidden by alpha`() throws {
+    @Test func `does not scale lossy colors hidden by alpha`() throws {
         let decoder = try WebPDecoder(session(file("lossy-alpha.webp")))
         #expect(decoder.scaledSize(atLeast: PixelSize(5, 5), of: try decoder.readHeader().size) == size)
         let small = Surface(try PixelBuffer(size: PixelSize(20, 12), format: .rgba8))
@@ -156,12 +157,12 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         #expect(code == .misuse)
     }
 
-    @Test func `shows the first frame of an animation at its place`() throws {
+    @Test func `places the first frame of an animation`() throws {
         let decoder = try WebPDecoder(session(file("animated.webp")))
         let info = try decoder.readHeader()
         #expect(info.size == PixelSize(60, 40) && info.isAnimated && info.frameCount == 1 && info.hasAlpha)
 
-        // A surface from a pool is not clean.
+        // A pooled surface is not cleared.
         let buffer = try PixelBuffer(size: info.size, format: .rgba8)
         for y in 0..<40 {
             buffer.withMutableRow(y) { row in
@@ -182,7 +183,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         }
     }
 
-    @Test func `leaves what stands between the rows alone`() throws {
+    @Test func `does not change the padding between rows`() throws {
         let decoder = try WebPDecoder(session(file("lossy.webp")))
         _ = try decoder.readHeader()
         let stride = size.width * 3 + 5
@@ -204,7 +205,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         #expect(try pixels(buffer) == withoutAlpha(samples("lossy.pam", size, 4)))
     }
 
-    @Test func `hands out Exif, XMP and the profile`() throws {
+    @Test func `reports Exif, XMP and the profile`() throws {
         let decoder = try WebPDecoder(session(file("metadata.webp")))
         let info = try decoder.readHeader()
 
@@ -216,7 +217,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
             ])
     }
 
-    @Test func `takes a JPEG's name off Exif data`() throws {
+    @Test func `removes the JPEG prefix from Exif data`() throws {
         var bytes = try file("metadata.webp")
         let at = try #require(bytes.indices.first { Array(bytes[$0...].prefix(4)) == Array("EXIF".utf8) })
         bytes.insert(contentsOf: Array("Exif\0\0".utf8), at: at + 8)
@@ -242,7 +243,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded,
     ]
 
-    @Test func `refuses what it is not`() {
+    @Test func `refuses other formats`() {
         #expect(failure(Array("RIFF\u{4}\0\0\0WAVE".utf8)) == .notMine)
         #expect(failure(Array("GIF89a......".utf8)) == .notMine)
         #expect(failure([]) == .truncated)
@@ -252,33 +253,33 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
     }
 
     @Test(arguments: ["lossy", "lossy-alpha", "lossless", "lossless-alpha", "animated", "metadata"])
-    func `is truncated at any length but the whole`(name: String) throws {
+    func `is truncated at any length except the whole`(name: String) throws {
         let whole = try file("\(name).webp")
         for length in whole.indices { #expect(failure(Array(whole[..<length])) == .truncated, "\(length) bytes") }
     }
 
     @Test(arguments: ["lossy", "lossy-alpha", "lossless", "lossless-alpha", "animated", "metadata"])
-    func `survives any flipped bit`(name: String) throws {
+    func `ends for any flipped bit`(name: String) throws {
         let whole = try file("\(name).webp")
         for at in whole.indices {
             for bit in 0..<8 {
                 var copy = whole
                 copy[at] ^= 1 << bit
-                // A flip in a size may ask for gigabytes; that is the host's to refuse.
+                // A flip in a size may request gigabytes; the host refuses that.
                 if (try? WebPDecoder(session(copy)).readHeader().size.area ?? .max) ?? 0 > 1 << 20 { continue }
                 #expect(Self.allowed.contains(failure(copy)), "byte \(at)")
             }
         }
     }
 
-    @Test func `keeps the rows above the end`() throws {
+    @Test func `keeps the rows before a cut`() throws {
         let whole = try file("lossy.webp")
         let decoder = try WebPDecoder(session(Array(whole.dropLast(30))))
         _ = try decoder.readHeader()
         let buffer = try PixelBuffer(size: size, format: .rgba8)
         let surface = Surface(buffer)
         guard case .partial(let rect) = try decoder.decode(DecodeRequest(wantsPartial: true), into: surface) else {
-            Issue.record("the decoder takes a cut file for complete")
+            Issue.record("the decoder reports a cut file as complete")
             return
         }
         #expect(rect.y == 0 && rect.width == 40 && rect.height > 0 && rect.height < 24)
@@ -287,9 +288,9 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
     }
 }
 
-@Suite struct `WebP that is still arriving` {
+@Suite struct `WebP from a growing source` {
     @Test(arguments: ["lossy", "lossy-alpha", "lossless", "lossless-alpha", "animated"], [1, 7, 100])
-    func `ends like one that was complete`(name: String, step: Int) throws {
+    func `has the same result as a complete source`(name: String, step: Int) throws {
         let bytes = try file("\(name).webp")
         let source = ByteSource(bytes, arrived: 0)
         let decoder = try WebPDecoder(DecoderSession(source: source))
@@ -310,7 +311,7 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
                 }
             } catch {
                 if error.code != .needsInput { throw error }
-                if source.isComplete { throw CoderError(.misuse, "asks for more than there is") }
+                if source.isComplete { throw CoderError(.misuse, "requests input after the end") }
             }
             if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
         }

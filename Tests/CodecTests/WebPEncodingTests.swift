@@ -6,7 +6,7 @@ import WebPCodec
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("webp/\(name)"))) }
 
-/// The fixtures' picture: red to the right, green downwards, blue in squares, more opaque to the right.
+/// The fixtures' image: red to the right, green downwards, blue in squares, more opaque to the right.
 private func gradient(_ format: PixelFormat) throws -> PixelBuffer {
     let buffer = try PixelBuffer(size: PixelSize(40, 24), format: format)
     for y in 0..<24 {
@@ -38,7 +38,7 @@ private func encode(
     return sink.written
 }
 
-/// What the library's configuration holds once the options are applied, by option key.
+/// The values in the library's configuration after the options are applied, by option key.
 private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws -> [String: Double] {
     let compressor = try WebPCompressor(ByteSink(), HostServices())
     try WebPEncoder.configure(compressor, options, maxThreads: maxThreads)
@@ -56,7 +56,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         "webp.near-lossless": 100, "webp.exact": 0, "webp.use-sharp-yuv": 0,
     ]
 
-    /// A value for every key that is neither its default nor that of a neighbour.
+    /// A value for every key that is neither its default nor that of a neighbor.
     private static let others: [(String, OptionValue, Double)] = [
         ("lossless", .bool(true), 1), ("quality", .real(12.5), 12.5), ("webp.method", .integer(2), 2),
         ("webp.target-size", .integer(1234), 1234), ("webp.target-psnr", .real(41.5), 41.5),
@@ -72,7 +72,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         ("webp.use-sharp-yuv", .bool(true), 1),
     ]
 
-    @Test func `keep the library's defaults where nothing is said`() throws {
+    @Test func `keep the library's defaults`() throws {
         #expect(try configuration([:]) == Self.defaults)
     }
 
@@ -138,7 +138,9 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
     ]
 
     @Test(arguments: ways)
-    func `writes what libwebp's own program writes`(name: String, format: PixelFormat, options: CoderOptions) throws {
+    func `writes the same bytes as libwebp's own program`(name: String, format: PixelFormat, options: CoderOptions)
+        throws
+    {
         #expect(try encode(gradient(format), options) == file(name))
     }
 
@@ -154,7 +156,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         #expect(small < large)
     }
 
-    @Test func `writes metadata where libwebp's own program writes it`() throws {
+    @Test func `writes metadata at the same position as libwebp's own program`() throws {
         let bytes = try encode(
             gradient(.rgb8), ["quality": .real(90)],
             blobs: [
@@ -164,7 +166,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         #expect(try bytes == file("metadata.webp"))
     }
 
-    @Test func `says that Exif data speaks of upright pixels`() throws {
+    @Test func `marks the Exif orientation as upright`() throws {
         let encoder = try WebPEncoder(EncoderSession())
         let buffer = try gradient(.rgb8)
         var info = ImageInfo(size: buffer.size, nativeFormat: .rgb8)
@@ -178,7 +180,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         #expect(try WebPDecoder(DecoderSession(source: ByteSource(sink.written))).readHeader().orientation == .up)
     }
 
-    @Test func `takes what it can carry`() throws {
+    @Test func `accepts metadata that it can store`() throws {
         let encoder = try WebPEncoder(EncoderSession())
         func accepted(_ format: PixelFormat) throws -> [PixelFormat] {
             try encoder.acceptedFormats(for: ImageInfo(size: PixelSize(1, 1), nativeFormat: format))
@@ -194,7 +196,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
     }
 
     @Test(arguments: [PixelSize(16_384, 1), PixelSize(1, 16_384), PixelSize(0, 1)])
-    func `refuses sides that no WebP has`(size: PixelSize) throws {
+    func `refuses sides that are too long`(size: PixelSize) throws {
         let encoder = try WebPEncoder(EncoderSession())
         var failure: CoderError?
         do throws(CoderError) {
@@ -203,7 +205,7 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         #expect(failure?.code == .invalidArgument && failure?.message.contains("16383") == true)
     }
 
-    @Test func `encodes the widest picture it allows`() throws {
+    @Test func `encodes the widest image it allows`() throws {
         let bytes = try encode(PixelBuffer(size: PixelSize(16_383, 1), format: .rgb8), ["effort": .integer(0)])
         #expect(try WebPDecoder(DecoderSession(source: ByteSource(bytes))).readHeader().size == PixelSize(16_383, 1))
     }

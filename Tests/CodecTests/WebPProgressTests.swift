@@ -4,8 +4,8 @@ import ImageModel
 import Testing
 import WebPCodec
 
-/// Large enough to be decoded in several slices; steps of colour in both directions, so that the file stays small.
-private func picture() -> PixelBuffer? {
+/// Large enough to be decoded in several slices; steps of color in both directions, so that the file stays small.
+private func image() -> PixelBuffer? {
     let buffer = try? PixelBuffer(size: PixelSize(1600, 2600), format: .rgb8)
     var row: [UInt8] = []
     for x in 0..<1600 {
@@ -22,7 +22,7 @@ private func picture() -> PixelBuffer? {
 }
 
 private func encoded(_ options: CoderOptions) throws -> [UInt8] {
-    let buffer = try #require(picture())
+    let buffer = try #require(image())
     let encoder = try WebPEncoder(EncoderSession(options: options))
     let sink = ByteSink()
     try encoder.begin(ImageInfo(size: buffer.size, nativeFormat: buffer.format), to: sink)
@@ -44,8 +44,8 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         }
 }
 
-@Suite struct `WebP that is large and still arriving` {
-    @Test(arguments: [false, true], [997, 2003]) func `goes on where it was`(isLossless: Bool, step: Int) throws {
+@Suite struct `Large WebP from a growing source` {
+    @Test(arguments: [false, true], [997, 2003]) func `continues where it stopped`(isLossless: Bool, step: Int) throws {
         let bytes = try encoded(["lossless": .bool(isLossless), "effort": .integer(0)])
         let source = ByteSource(bytes, arrived: min(step, 64))
         let decoder = try WebPDecoder(DecoderSession(source: source))
@@ -72,6 +72,6 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         let expected = try PixelBuffer(size: size, format: .rgb8)
         #expect(try whole.decode(DecodeRequest(), into: Surface(expected)) == .complete)
         #expect(isEqual(buffer, expected))
-        if isLossless { #expect(isEqual(buffer, try #require(picture()))) }
+        if isLossless { #expect(isEqual(buffer, try #require(image()))) }
     }
 }

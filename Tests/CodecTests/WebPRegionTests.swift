@@ -5,8 +5,8 @@ import Testing
 import WebPCodec
 
 private let stills = [
-    "webp/lossy.webp", "webp/lossless.webp", "webp/lossless-alpha.webp", "pictures/f.webp",
-    "pictures/rgba.webp",
+    "webp/lossy.webp", "webp/lossless.webp", "webp/lossless-alpha.webp", "images/f.webp",
+    "images/rgba.webp",
 ]
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture(name))) }
@@ -15,7 +15,7 @@ private func makeDecoder(_ bytes: [UInt8], host: HostServices = HostServices()) 
     try WebPDecoder(DecoderSession(source: ByteSource(bytes), host: host))
 }
 
-/// Slopes with grain, with edges that the filter works on.
+/// Slopes with grain, with edges on which the filter works.
 private func encoded(_ size: PixelSize, _ format: PixelFormat, _ options: CoderOptions) throws -> [UInt8] {
     let buffer = try PixelBuffer(size: size, format: format)
     var random = SeededRandom(21)
@@ -69,12 +69,12 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         try examine(try encoded(size, .rgba8, alpha), seed: 3, count: 4)
     }
 
-    @Test func `costs the rows above it, of an animation the whole image`() throws {
+    @Test func `costs the rows above it, or the whole image for an animation`() throws {
         #expect(try makeDecoder(file("webp/lossy.webp")).readHeader().regionCost == .above)
         #expect(try makeDecoder(file("webp/animated.webp")).readHeader().regionCost == .whole)
     }
 
-    @Test(arguments: [false, true]) func `needs nothing of what stands below`(isLossless: Bool) throws {
+    @Test(arguments: [false, true]) func `needs no bytes below it`(isLossless: Bool) throws {
         let bytes = try encoded(PixelSize(120, 900), .rgb8, ["lossless": .bool(isLossless)])
         let rect = PixelRect(x: 30, y: 100, width: 50, height: 60)
         let whole = try makeDecoder(bytes).outcome(of: nil, .rgb8).pixels
@@ -85,7 +85,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(cut.outcome(of: below, .rgb8).code == .truncated)
     }
 
-    @Test func `of an animation or a smaller size is refused, and the session goes on`() throws {
+    @Test func `of an animation or a smaller size is refused, and the session continues`() throws {
         let decoder = try makeDecoder(file("webp/animated.webp"))
         #expect(decoder.outcome(of: PixelRect(x: 1, y: 1, width: 2, height: 2), .rgba8).code == .refused)
         #expect(decoder.outcome(of: nil, .rgba8).code == nil)
@@ -107,8 +107,8 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(decoder.outcome(of: nil, .rgba8).code == nil)
     }
 
-    @Test func `outside of the image is refused before memory is taken`() throws {
-        let host = ListeningHost()
+    @Test func `outside of the image is refused before memory is allocated`() throws {
+        let host = RecordingHost()
         let decoder = try makeDecoder(file("webp/lossless.webp"), host: host.services())
         for (x, y, width, height) in [
             (40, 0, 1, 1), (0, 24, 1, 1), (-1, 0, 2, 2), (39, 23, 2, 1), (39, 23, 1, 2), (1, 0, 40, 24), (1, 1, 0, 1),
@@ -127,7 +127,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(host.mostReserved == 0)
     }
 
-    @Test(arguments: stills.prefix(3)) func `of a file that is cut is that of the cut image`(name: String) throws {
+    @Test(arguments: stills.prefix(3)) func `of a cut file equals that of the cut image`(name: String) throws {
         let bytes = try file(name)
         var random = SeededRandom(6)
         var codes: Set<CoderError.Code?> = []
@@ -148,7 +148,9 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(codes.contains(.truncated) && codes.isSubset(of: [nil, .truncated, .corrupt]))
     }
 
-    @Test(arguments: stills.prefix(3)) func `of a damaged file ends with a typed error or with pixels`(name: String) throws {
+    @Test(arguments: stills.prefix(3)) func `of a damaged file ends with a typed error or with pixels`(name: String)
+        throws
+    {
         let bytes = try file(name)
         var random = SeededRandom(7)
         let legal: Set<CoderError.Code?> = [nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded]
@@ -163,23 +165,27 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         }
     }
 
-    @Test(arguments: [false, true]) func `waits until the source is complete, and stops when it is cancelled`(isLossless: Bool) throws {
+    @Test(arguments: [false, true]) func `waits until the source is complete, and can be cancelled`(isLossless: Bool)
+        throws
+    {
         let bytes = try encoded(PixelSize(90, 70), .rgba8, ["lossless": .bool(isLossless)])
         let rect = PixelRect(x: 3, y: 2, width: 40, height: 50)
         let source = ByteSource(bytes, arrived: bytes.count - 1)
         let decoder = try WebPDecoder(DecoderSession(source: source))
         #expect(decoder.outcome(of: rect, .rgba8).code == .needsInput)
         source.arrive()
-        let host = ListeningHost()
-        #expect(decoder.outcome(of: rect, .rgba8) == (try makeDecoder(bytes, host: host.services())).outcome(of: rect, .rgba8))
+        let host = RecordingHost()
+        #expect(
+            decoder.outcome(of: rect, .rgba8)
+                == (try makeDecoder(bytes, host: host.services())).outcome(of: rect, .rgba8))
 
         #expect(host.polls > 0 && host.reserved == 0 && host.mostReserved > 0)
         for allowed in 0..<host.polls {
-            let stopping = ListeningHost(allowedPolls: allowed)
+            let stopping = RecordingHost(allowedPolls: allowed)
             #expect(try makeDecoder(bytes, host: stopping.services()).outcome(of: rect, .rgba8).code == .cancelled)
             #expect(stopping.reserved == 0)
         }
-        let poor = ListeningHost(allowedMemory: host.mostReserved - 1)
+        let poor = RecordingHost(allowedMemory: host.mostReserved - 1)
         #expect(try makeDecoder(bytes, host: poor.services()).outcome(of: rect, .rgba8).code == .limitExceeded)
     }
 }

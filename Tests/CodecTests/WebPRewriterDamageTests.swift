@@ -7,11 +7,12 @@ import WebPCodec
 
 private let requests = [
     RewriteRequest(), RewriteRequest(removed: Set(MetadataBlob.Kind.allCases)),
-    RewriteRequest(removed: [.exif], replaced: [MetadataBlob(.xmp, Array("<x/>".utf8)), MetadataBlob(.exif, [1, 2, 3])]),
+    RewriteRequest(
+        removed: [.exif], replaced: [MetadataBlob(.xmp, Array("<x/>".utf8)), MetadataBlob(.exif, [1, 2, 3])]),
     RewriteRequest(replaced: [MetadataBlob(.icc, [1, 2, 3]), MetadataBlob(.raw, [4], key: "ABCD")]),
 ]
 
-/// What a damaged file may be answered with.
+/// The error codes allowed for a damaged file.
 private let expected: Set<CoderError.Code> = [.notMine, .corrupt, .truncated, .refused, .limitExceeded]
 
 private let files = [
@@ -21,7 +22,7 @@ private let files = [
 
 private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture(name))) }
 
-/// What a file decodes to: every frame of an animation, or the still; and the code of the error at the end.
+/// The decoded file: every frame of an animation, or the still; and the code of the error at the end.
 private struct Playback: Equatable {
     var size = PixelSize.zero
     var isAnimated = false
@@ -54,8 +55,8 @@ private struct Playback: Equatable {
     }
 }
 
-/// The chunks that pixels are made of, in their order.
-private func pictureChunks(_ bytes: [UInt8]) -> [[UInt8]] {
+/// The chunks with pixel data, in their order.
+private func imageChunks(_ bytes: [UInt8]) -> [[UInt8]] {
     func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
     var chunks: [[UInt8]] = []
     var at = 12
@@ -77,7 +78,9 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
 }
 
 @Suite struct `WebP rewriting of damaged files` {
-    @Test(arguments: 0..<requests.count) func `ends with a typed error or the same pixels, whatever is damaged`(index: Int) throws {
+    @Test(arguments: 0..<requests.count) func `ends with a typed error or the same pixels for any damage`(index: Int)
+        throws
+    {
         let request = requests[index]
         let sources = try files.map(file)
         var random = SeededRandom(UInt64(78 + index))
@@ -88,7 +91,7 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
             do throws(CoderError) {
                 let result = try rewrite(bytes, request)
                 copied += 1
-                #expect(pictureChunks(result) == pictureChunks(bytes), "round \(round)")
+                #expect(imageChunks(result) == imageChunks(bytes), "round \(round)")
                 #expect(Playback(result).size == Playback(bytes).size, "round \(round)")
                 #expect(Playback(result) == Playback(bytes), "round \(round)")
             } catch {
@@ -99,9 +102,9 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
         #expect(copied > 200 && refused > 200)
     }
 
-    @Test func `never takes metadata for pixels, however long a damaged image says its parts are`() throws {
-        let source = try #require(readFile(Repository.fixture("pictures/orientation-6.webp")))
-        // RFC 6386 section 9.1: the size of the first partition stands in the upper 19 bits of the first 3 bytes.
+    @Test func `never reads metadata as pixels, for any part length in a damaged image`() throws {
+        let source = try #require(readFile(Repository.fixture("images/orientation-6.webp")))
+        // RFC 6386 section 9.1: the size of the first partition is in the upper 19 bits of the first 3 bytes.
         let place = try #require(source.indices.first { source[$0...].starts(with: "VP8 ".utf8) }) + 8
         for partition in 40..<220 {
             var bytes = source
@@ -112,7 +115,7 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
         }
     }
 
-    @Test(arguments: files) func `tells that a file ends too early, wherever it does`(name: String) throws {
+    @Test(arguments: files) func `reports a truncated file at any cut`(name: String) throws {
         let bytes = try file(name)
         for count in 0..<bytes.count - 1 {
             for request in requests {
@@ -125,7 +128,7 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
         }
     }
 
-    @Test(arguments: requests.indices) func `writes nothing of a file whose chunks are longer than it`(index: Int) throws {
+    @Test(arguments: requests.indices) func `writes nothing if chunks are longer than the file`(index: Int) throws {
         for name in files {
             var bytes = try file(name)
             bytes.replaceSubrange(16..<20, with: [0xF0, 0xFF, 0xFF, 0x7F])

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Plugins with one fault each, and the checks that have to find it; everything else must pass or be skipped.
+/// Plugins with one fault each, and the checks that must find it; all other checks must pass or be skipped.
 @Suite(.timeLimit(.minutes(40))) struct `The conformance kit finds` {
     static let table: [(plugin: String, checks: Set<String>)] = [
         ("abort", ["lifecycle.decode"]), ("closes-descriptors", ["state.descriptors"]), ("connects", ["state.network"]),
@@ -12,13 +12,14 @@ import Testing
         ("exports-more", ["manifest.exports"]), ("forgets-errors", ["lifecycle.sticky"]),
         ("fork-bomb", ["state.processes"]), ("ignores-cancel", ["cancel.decode", "cancel.encode"]),
         ("ignores-limits", ["memory.budget"]), ("keeps-memory", ["memory.released"]), ("leak", ["memory.growth"]),
-        ("lies-about-size", ["frames.facts"]),
+        ("wide-frame", ["frames.facts"]),
         // The C library reads a file for a locale.
         ("locale", ["state.locale", "state.files"]), ("longer-structs", ["negotiation.short-structs"]),
         ("long-metadata", ["limits.metadata"]), ("longjmp", ["lifecycle.decode"]),
-        ("lying-version", ["manifest.reports"]),
+        ("version-mismatch", ["manifest.reports"]),
         ("miscounts-frames", ["limits.frames"]), ("more-threads", ["threads.count"]),
-        ("no-memory", ["memory.allocations", "contract.failed-open"]), ("opens-files", ["state.files"]), ("past-the-end", ["surface.guards"]),
+        ("no-memory", ["memory.allocations", "contract.failed-open"]), ("opens-files", ["state.files"]),
+        ("past-the-end", ["surface.guards"]),
         ("past-the-row", ["surface.guards"]), ("promises-metadata", ["roundtrip.metadata"]),
         ("reads-table", ["state.files", "isolation.decode"]), ("rounding", ["state.rounding"]),
         ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),
@@ -52,7 +53,7 @@ import Testing
         ("mends-files", ["abilities.damage"]), ("loses-end", ["abilities.transcode"]),
     ]
 
-    /// With a worker these are not the same as without: what a sealed process forbids is found there, too.
+    /// With a worker the set differs, because a sealed process also reports forbidden calls.
     private static func isExpected(_ id: String, _ expected: Set<String>) -> Bool {
         expected.contains(id) || id.hasPrefix("isolation.")
     }
@@ -63,7 +64,7 @@ import Testing
         let expected = try #require(Self.table.first { $0.plugin == plugin }).checks
         let timeout = plugin == "endless" ? ["--timeout", "3"] : []
 
-        let verdicts = try Kit.verdicts([Kit.faulty(plugin, folder)] + timeout)
+        let verdicts = try ConformanceKit.verdicts([ConformanceKit.faulty(plugin, folder)] + timeout)
 
         let bad = verdicts.filter(\.value.isBad)
         if expected.contains(where: { verdicts[$0]?.isUnseen == true }) { return }
@@ -82,16 +83,16 @@ import Testing
         #expect(names.count >= 12)
     }
 
-    @Test func `nothing in the plugin that the others are made from`() throws {
+    @Test func `no fault in the plugin from which the others are made`() throws {
         let folder = TemporaryDirectory()
 
-        let verdicts = try Kit.verdicts([Kit.faulty("none", folder)])
+        let verdicts = try ConformanceKit.verdicts([ConformanceKit.faulty("none", folder)])
 
         #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
         #expect(verdicts.values.filter { $0.word == "passed" || $0.isUnseen }.count >= 60)
     }
 
-    /// What a plugin may do beside what the plain one does.
+    /// Permitted variations of the correct plugin.
     static let legal: [[String]] = [
         // A rectangle left of the canvas, bands of rows, items, regions.
         ["-DFRAME_X=-3"], ["-DBANDS=1"], ["-DITEM_ROLE=CPI_ITEM_PRIMARY"],
@@ -102,11 +103,13 @@ import Testing
     ]
 
     @Test(arguments: legal)
-    func `nothing in what the contract allows`(flags: [String]) throws {
+    func `no fault in permitted variations`(flags: [String]) throws {
         let folder = TemporaryDirectory()
         let plugin = try PluginBuilder.build("faulty/none.c", flags: ["-pthread"] + flags, into: folder.path)
 
-        let verdicts = try Kit.verdicts([plugin, "--only", "frames,contract,lifecycle,surface,input,abilities"])
+        let verdicts = try ConformanceKit.verdicts([
+            plugin, "--only", "frames,contract,lifecycle,surface,input,abilities",
+        ])
 
         #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
     }
@@ -115,7 +118,8 @@ import Testing
         let folder = TemporaryDirectory()
 
         let verdict = try #require(
-            try Kit.verdicts([Kit.faulty("segfault", folder), "--only", "lifecycle.decode"])["lifecycle.decode"])
+            try ConformanceKit.verdicts([ConformanceKit.faulty("segfault", folder), "--only", "lifecycle.decode"])[
+                "lifecycle.decode"])
 
         #expect(verdict.word == "crashed")
         #expect(verdict.call == "decode" && verdict.signal == "SIGSEGV")
@@ -124,8 +128,8 @@ import Testing
     @Test func `a plugin that hangs by the time it takes`() throws {
         let folder = TemporaryDirectory()
 
-        let verdicts = try Kit.verdicts(
-            [Kit.faulty("endless", folder), "--only", "lifecycle.decode", "--timeout", "2"])
+        let verdicts = try ConformanceKit.verdicts(
+            [ConformanceKit.faulty("endless", folder), "--only", "lifecycle.decode", "--timeout", "2"])
 
         #expect(verdicts["lifecycle.decode"]?.word == "hung")
         #expect(verdicts["lifecycle.decode"]?.call == "decode")
@@ -135,22 +139,23 @@ import Testing
         ("connects", "socket (system call ", "do without the network"),
         ("reads-table", "openat (system call ", "read no file"),
     ])
-    func `the call that a sealed plugin was refused`(plugin: String, call: String, advice: String) throws {
+    func `the call that the kernel denied a sealed plugin`(plugin: String, call: String, advice: String) throws {
         let folder = TemporaryDirectory()
 
-        let verdict = try Kit.verdicts([Kit.faulty(plugin, folder), "--only", "isolation"])["isolation.decode"]
+        let verdict = try ConformanceKit.verdicts([ConformanceKit.faulty(plugin, folder), "--only", "isolation"])[
+            "isolation.decode"]
 
         #expect(verdict?.word == "failed")
         #expect(verdict?.what.contains(call) == true, "\(verdict?.what ?? "")")
         #expect(verdict?.remedy.contains(advice) == true, "\(verdict?.remedy ?? "")")
     }
 
-    @Test func `once that a plugin does not load`() throws {
+    @Test func `a plugin that does not load, and reports it once`() throws {
         let folder = TemporaryDirectory()
         let plugin = try PluginBuilder.build("bad/constructor-aborts.c", into: folder.path)
 
-        let verdicts = try Kit.verdicts([plugin])
-        let text = try Kit.run([plugin])
+        let verdicts = try ConformanceKit.verdicts([plugin])
+        let text = try ConformanceKit.run([plugin])
 
         #expect(verdicts.filter(\.value.isBad).map(\.key) == ["lifecycle.load"])
         let others = verdicts.filter { $0.key != "lifecycle.load" && $0.value.word != "passed" }

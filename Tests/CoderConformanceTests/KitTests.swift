@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `The conformance kit` {
     private static let farbfeld = "\(Repository.products)/libcoder-farbfeld.so"
 
-    @Test func `quotes the contract word for word`() throws {
+    @Test func `quotes the contract verbatim`() throws {
         let folders = ["Sources/CCoderPlugin/include", "Sources/CoderHost"]
         for rule in Rule.every {
             let text = folders.lazy.compactMap { readFile("\(Repository.root)/\($0)/\(rule.file)") }.first
@@ -17,12 +17,12 @@ import Testing
         }
     }
 
-    /// Words with one space between them; the stars and bars of comments and lists are no words.
+    /// Words separated by one space, without the stars and bars of comments and lists.
     private static func plain(_ text: String) -> String {
         text.split { " \n*|/".contains($0) }.joined(separator: " ")
     }
 
-    @Test func `has checks that need only what is made before them`() {
+    @Test func `runs every check after those it needs`() {
         var seen: Set<String> = []
         for check in Catalogue.all {
             #expect(seen.isSuperset(of: check.needs), "\(check.id)")
@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    @Test func `makes those checks that are named, and what they need`() throws {
-        let verdicts = try Kit.verdicts([Self.farbfeld, "--only", "surface.end,state"])
+    @Test func `runs the named checks and those they need`() throws {
+        let verdicts = try ConformanceKit.verdicts([Self.farbfeld, "--only", "surface.end,state"])
 
         #expect(verdicts["surface.end"]?.word == "passed")
         #expect(verdicts["lifecycle.decode"]?.word == "passed")
@@ -40,8 +40,8 @@ import Testing
         #expect(verdicts["input.damaged"] == nil)
     }
 
-    @Test func `tells a line for each group, and a sum`() throws {
-        let result = try Kit.run([Self.farbfeld, "--only", "surface"])
+    @Test func `prints a line for each group, and a summary`() throws {
+        let result = try ConformanceKit.run([Self.farbfeld, "--only", "surface"])
         let lines = result.stdout.split(separator: "\n")
 
         #expect(result.status == 0)
@@ -50,51 +50,55 @@ import Testing
         #expect(lines.last?.hasPrefix("It keeps the contract: ") == true)
     }
 
-    @Test func `tells only what failed when that is wanted`() throws {
+    @Test func `prints only failures if requested`() throws {
         let folder = TemporaryDirectory()
-        let result = try Kit.run([Kit.faulty("umask", folder), "--only", "state", "--only-failed"])
+        let result = try ConformanceKit.run([
+            ConformanceKit.faulty("umask", folder), "--only", "state", "--only-failed",
+        ])
 
         #expect(result.status == 1)
         #expect(result.stdout.contains("✗ state.umask failed: umask was"))
-        #expect(result.stdout.contains("try: leave umask alone"))
+        #expect(result.stdout.contains("try: do not call umask"))
         #expect(!result.stdout.contains("ok "))
     }
 
     @Test func `works in one process, for a debugger`() throws {
-        let verdicts = try Kit.verdicts([Self.farbfeld, "--in-process", "--only", "input"])
+        let verdicts = try ConformanceKit.verdicts([Self.farbfeld, "--in-process", "--only", "input"])
 
         #expect(verdicts["input.damaged"]?.word == "passed")
         #expect(verdicts.filter(\.value.isBad).isEmpty)
     }
 
-    @Test func `takes a picture for a plugin that only decodes`() throws {
+    @Test func `accepts an image for a plugin that only decodes`() throws {
         let folder = TemporaryDirectory()
         let plugin = try PluginBuilder.build("bad/claims-formats.c", into: folder.path)
-        let without = try Kit.verdicts([plugin, "--only", "lifecycle.decode"])
-        let with = try Kit.verdicts(
-            [plugin, "--only", "lifecycle.decode", "--sample", folder.write(Array("BAD!".utf8), to: "picture")])
+        let without = try ConformanceKit.verdicts([plugin, "--only", "lifecycle.decode"])
+        let with = try ConformanceKit.verdicts(
+            [plugin, "--only", "lifecycle.decode", "--sample", folder.write(Array("BAD!".utf8), to: "image")])
 
         #expect(without["lifecycle.decode"]?.word == "skipped")
         #expect(without["lifecycle.decode"]?.what.contains("--sample") == true)
         #expect(with["lifecycle.decode"]?.word == "passed")
     }
 
-    @Test func `tries every given file, also where the plugin encodes`() throws {
+    @Test func `tests every given file, even if the plugin encodes`() throws {
         let folder = TemporaryDirectory()
         let fault = "-DAFTER_ROW=if (d->width == 5 && y + 1 < d->height) row[bytes] = 0x77;"
         let plugin = try PluginBuilder.build("faulty/none.c", flags: [fault], into: folder.path)
         func file(_ width: UInt8) -> String {
             folder.write(
-                Array("flt!".utf8) + [0, width, 0, 2, 3] + [UInt8](repeating: 9, count: Int(width) * 6), to: "\(width).flt")
+                Array("flt!".utf8) + [0, width, 0, 2, 3] + [UInt8](repeating: 9, count: Int(width) * 6),
+                to: "\(width).flt")
         }
         let check = [plugin, "--only", "surface.guards"]
 
-        #expect(try Kit.verdicts(check)["surface.guards"]?.word == "passed")
-        #expect(try Kit.verdicts(check + ["--sample", file(4), "--sample", file(5)])["surface.guards"]?.isBad == true)
+        #expect(try ConformanceKit.verdicts(check)["surface.guards"]?.word == "passed")
+        let verdicts = try ConformanceKit.verdicts(check + ["--sample", file(4), "--sample", file(5)])
+        #expect(verdicts["surface.guards"]?.isBad == true)
     }
 
     @Test(arguments: ["text", "empty", "no-note", "absent"])
-    func `says why a file cannot be judged`(kind: String) throws {
+    func `reports why a file cannot be checked`(kind: String) throws {
         let folder = TemporaryDirectory()
         let path =
             switch kind {
@@ -104,22 +108,24 @@ import Testing
             default: folder.file("libcoder-absent.so")
             }
 
-        let result = try Kit.run([path])
+        let result = try ConformanceKit.run([path])
 
         #expect(result.status == 69)
         #expect(result.stderr.contains("cannot be checked: ") && result.stderr.contains("  try: "))
     }
 
-    @Test func `suggests the check that was meant`() throws {
-        let result = try Kit.run([Self.farbfeld, "--only", "surfce"])
+    @Test func `suggests a similar check name`() throws {
+        let result = try ConformanceKit.run([Self.farbfeld, "--only", "surfce"])
 
         #expect(result.status == 64)
         #expect(result.stderr.contains("did you mean surface?"))
     }
 
-    @Test func `writes XML that others can read`() throws {
+    @Test func `writes XML that other programs can read`() throws {
         let folder = TemporaryDirectory()
-        let result = try Kit.run([Kit.faulty("writes-output", folder), "--only", "state", "--junit"])
+        let result = try ConformanceKit.run([
+            ConformanceKit.faulty("writes-output", folder), "--only", "state", "--junit",
+        ])
         let suites = try XMLReport(result.output)
 
         #expect(result.status == 1)
@@ -127,24 +133,24 @@ import Testing
         #expect(suites.failures == ["output"])
     }
 
-    @Test func `escapes what XML has no way to write`() {
+    @Test func `escapes characters that XML cannot express`() {
         #expect(
             JUnitReport.escaped("a<b & \"c\" 'd'\u{1}\n") == "a&lt;b &amp; &quot;c&quot; &apos;d&apos;\u{FFFD}&#10;")
     }
 
-    @Test func `leaves nothing behind`() throws {
+    @Test func `leaves no files or processes`() throws {
         let folder = TemporaryDirectory()
-        let plugin = try Kit.faulty("fork-bomb", folder)
+        let plugin = try ConformanceKit.faulty("fork-bomb", folder)
         let place = folder.folder("tmp")
 
-        let result = try run([Kit.path, plugin, "--only", "state"], environment: ["TMPDIR": place])
+        let result = try run([ConformanceKit.path, plugin, "--only", "state"], environment: ["TMPDIR": place])
 
         #expect(result.status == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
     }
 }
 
-/// What stands in a JUnit document, by another's parser.
+/// Reads a JUnit document with an independent parser.
 private final class XMLReport: NSObject, XMLParserDelegate {
     private(set) var cases: [String] = []
     private(set) var failures: [String] = []

@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// An animation is never in memory as a whole: what a command needs does not grow with the number of frames.
+/// Animations are processed frame by frame: memory does not grow with the number of frames.
 @Suite struct `Memory of an animation` {
     private let place = TemporaryDirectory()
     private static let side = 256
 
-    /// Squares that change place, as a PAM.
+    /// Moving squares, as a PAM.
     private func write(_ name: String, shift: Int) {
         var bytes = Array("P7\nWIDTH 256\nHEIGHT 256\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n".utf8)
         for y in 0..<Self.side {
@@ -18,7 +18,7 @@ import Testing
         place.write(bytes, to: name)
     }
 
-    /// The tool, with no more memory than half of what 240 of the frames take as pixels.
+    /// Runs the tool with at most half the memory that 240 decoded frames take.
     private func runInLittleMemory(_ arguments: [String]) throws -> CommandResult {
         try run(
             ["bash", "-c", "ulimit -d 32768 && exec \"$0\" \"$@\"", Tool.path] + arguments, directory: place.path,
@@ -26,12 +26,12 @@ import Testing
     }
 
     @Test(arguments: ["gif", "apng", "webp"])
-    func `is that of a few frames, however many it has`(format: String) throws {
+    func `holds a few frames, independent of the frame count`(format: String) throws {
         write("a.pam", shift: 0)
         write("b.pam", shift: 16)
-        let pictures = (0..<240).map { $0 % 2 == 0 ? "a.pam" : "b.pam" }
+        let images = (0..<240).map { $0 % 2 == 0 ? "a.pam" : "b.pam" }
 
-        let made = try runInLittleMemory(["frames", "assemble"] + pictures + ["-f", format, "-o", "out"])
+        let made = try runInLittleMemory(["frames", "assemble"] + images + ["-f", format, "-o", "out"])
         let seen = try runInLittleMemory(["frames", "info", "--decode", "--json", "out"])
 
         #expect(made.status == 0 && seen.status == 0, "\(made.stderr) \(seen.stderr)")

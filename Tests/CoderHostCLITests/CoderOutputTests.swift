@@ -1,15 +1,16 @@
 import TestSupport
 import Testing
 
-/// A library inside a plugin neither ends the process nor writes to its output.
-@Suite struct `Libraries of coders` {
+/// Libraries inside plugins neither end the process nor write to its output.
+@Suite struct `Libraries inside coders` {
     private static let bomb = Repository.fixture("found/avif/items-larger-than-the-file.avif")
 
     @Test(arguments: ["auto", "require", "off"])
-    func `cannot be made to abort by items larger than the file`(isolation: String) throws {
+    func `do not abort for items larger than the file`(isolation: String) throws {
         let place = TemporaryDirectory()
         for command in [
-            ["info", "--hash", Self.bomb], ["thumbnail", Self.bomb, "-o", "a.png"], ["frames", "info", "--decode", Self.bomb],
+            ["info", "--hash", Self.bomb], ["thumbnail", Self.bomb, "-o", "a.png"],
+            ["frames", "info", "--decode", Self.bomb],
             ["progressive", Self.bomb],
         ] {
             let result = try Tool.run(command + ["--isolation", isolation], directory: place.path)
@@ -29,9 +30,9 @@ import Testing
 
     @Test(arguments: [
         ("webp/lossless-alpha.webp", "worker"), ("heif/alpha.heic", "worker"), ("avif/alpha.avif", "worker"),
-        ("pictures/icc-wide.png", "in-process"),
+        ("images/icc-wide.png", "in-process"),
     ])
-    func `that end the process without memory run in a worker where memory is limited`(name: String, place: String) throws {
+    func `that abort without memory run in a worker under a memory limit`(name: String, place: String) throws {
         let image = Repository.fixture(name)
         let free = try Tool.run("info", "--hash", "--json", image)
         #expect(free.stdout.contains("\"isolation\": {\"mode\": \"in-process\""))
@@ -42,7 +43,7 @@ import Testing
     @Test(
         arguments: ["avif/stream-that-dav1d-prints-about.avif", "heif/parameter-set-that-libde265-prints-about.heic"],
         ["require", "off"])
-    func `print nothing about a damaged stream`(name: String, isolation: String) throws {
+    func `print nothing for a damaged stream`(name: String, isolation: String) throws {
         let result = try Tool.run("info", "--hash", Repository.fixture("found/\(name)"), "--isolation", isolation)
         #expect(result.status == 65)
         #expect(result.output.isEmpty)

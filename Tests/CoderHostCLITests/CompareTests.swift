@@ -9,9 +9,9 @@ import Testing
         try Tool.run(["compare"] + words, input: input, directory: place.path)
     }
 
-    private func picture(_ name: String) -> String { Repository.fixture("pictures/\(name)") }
+    private func image(_ name: String) -> String { Repository.fixture("images/\(name)") }
 
-    /// 2 × 2 pixels; of the second one red is 10 too large, and the first one has been 0.
+    /// 2 × 2 pixels; the second file differs by 10 in red, where the first one has 0.
     private func writePair() {
         let header = Array("P6\n2 2\n255\n".utf8)
         place.write(header + [0, 1, 2, 20, 21, 22, 30, 31, 32, 40, 41, 42], to: "a.ppm")
@@ -19,15 +19,15 @@ import Testing
     }
 
     @Test(arguments: [("rgba.png", "rgba.pam"), ("rgba.png", "rgba.webp"), ("sixteen.png", "sixteen.ppm")])
-    func `finds the same picture in two formats`(a: String, b: String) throws {
-        let result = try compare(picture(a), picture(b))
+    func `recognizes the same image in two formats`(a: String, b: String) throws {
+        let result = try compare(image(a), image(b))
 
         #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
-        #expect(result.lines[0].hasSuffix(": the same"))
+        #expect(result.lines[0].hasSuffix(": identical"))
         #expect(result.stdout.contains("psnr    inf dB"))
     }
 
-    @Test func `tells every metric, and where the largest difference is`() throws {
+    @Test func `prints all metrics and the position of the largest difference`() throws {
         writePair()
         let text = try compare("a.ppm", "b.ppm")
         let document = try compare("a.ppm", "b.ppm", "--json").documents[0]
@@ -49,7 +49,7 @@ import Testing
         #expect(!document["within"].exists && !document["frames"].exists)
     }
 
-    @Test func `shows the metrics that are asked for`() throws {
+    @Test func `shows only the requested metrics`() throws {
         writePair()
 
         #expect(try compare("a.ppm", "b.ppm", "--metric", "max,count").lines.count == 4)
@@ -62,20 +62,20 @@ import Testing
             ("max=10", 0), ("max=9", 1), ("psnr=38,count=2", 0), ("psnr=50", 1), ("psnr=38,count=1", 1), ("ssim=1", 1),
             ("mae=1.5,ssim=0.1", 0), ("psnr=0", 0),
         ] as [(String, Int32)])
-    func `ends well within bounds`(bounds: String, status: Int32) throws {
+    func `exits with 0 within bounds`(bounds: String, status: Int32) throws {
         writePair()
         let text = try compare("a.ppm", "b.ppm", "--within", bounds)
         let document = try compare("a.ppm", "b.ppm", "--within", bounds, "--json").documents[0]
 
         #expect(text.status == status)
-        #expect(text.stdout.contains(": FAILS") == (status == 1))
+        #expect(text.stdout.contains(", FAILED") == (status == 1))
         #expect(text.lines[0].hasSuffix(status == 0 ? "different, within bounds" : "out of bounds"))
         #expect(document["within"].bool == (status == 0) && document["same"].bool == false)
     }
 
-    @Test func `does not measure pictures of two sizes`() throws {
-        let text = try compare(picture("f.png"), picture("photo.png"), "--within", "psnr=0")
-        let document = try compare(picture("f.png"), picture("photo.png"), "--json").documents[0]
+    @Test func `does not compare images of different sizes`() throws {
+        let text = try compare(image("f.png"), image("photo.png"), "--within", "psnr=0")
+        let document = try compare(image("f.png"), image("photo.png"), "--json").documents[0]
 
         #expect(text.status == 1 && text.stdout.isEmpty)
         #expect(text.stderr.contains("f.png is 31x17 and "))
@@ -83,15 +83,15 @@ import Testing
         #expect(document["a"]["width"].integer == 31 && document["b"]["width"].integer == 160)
     }
 
-    @Test(arguments: 2...8) func `turns pictures upright before`(orientation: Int) throws {
-        // PAM says nothing of an orientation, so what is converted to it is turned.
-        let turned = picture("orientation-\(orientation).jpg")
+    @Test(arguments: 2...8) func `compares images upright`(orientation: Int) throws {
+        // PAM has no orientation tag, so conversion to PAM rotates the pixels.
+        let turned = image("orientation-\(orientation).jpg")
         _ = try Tool.run("convert", turned, "-o", place.file("upright.pam"))
 
         #expect(try compare(turned, "upright.pam").status == 0)
     }
 
-    @Test func `takes no notice of colours that cannot be seen, but of alpha`() throws {
+    @Test func `ignores the colors of transparent pixels, but not alpha`() throws {
         let header = Array("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n".utf8)
         place.write(header + [1, 2, 3, 0], to: "a.pam")
         place.write(header + [200, 2, 3, 0], to: "b.pam")
@@ -102,9 +102,9 @@ import Testing
         #expect(result.status == 1 && result.stdout.contains("max     8         at 0,0 in alpha"), "\(result.stdout)")
     }
 
-    // MARK: The picture of the difference
+    // MARK: The difference image
 
-    @Test func `writes the difference as a picture, amplified`() throws {
+    @Test func `writes the difference as an image, amplified`() throws {
         writePair()
 
         #expect(try compare("a.ppm", "b.ppm", "--diff", "d.ppm", "--amplify", "20").status == 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(document["diff"].text == "e.png")
     }
 
-    @Test func `writes the difference to a pipe, and everything else beside it`() throws {
+    @Test func `writes the difference to a pipe, and the report to standard error`() throws {
         writePair()
         let result = try compare("a.ppm", "b.ppm", "--diff", "-", "--json")
 
@@ -128,12 +128,12 @@ import Testing
 
     @Test(
         arguments: [
-            (["--diff", "a.ppm"], 73, "is the input itself"), (["--diff", "b.ppm"], 73, "another input of this call"),
-            (["--diff", "hard.ppm"], 73, "another input of this call"),
+            (["--diff", "a.ppm"], 73, "would overwrite the input"), (["--diff", "b.ppm"], 73, "is another input, "),
+            (["--diff", "hard.ppm"], 73, "is another input, "),
             (["--diff", "there.png", "--no-overwrite"], 73, "exists"), (["--diff", "x.xyz"], 69, "xyz"),
             (["--diff", "none/x.png"], 73, "none/x.png"),
         ] as [([String], Int32, String)])
-    func `writes over no input, and nothing that it may not`(words: [String], status: Int32, message: String) throws {
+    func `overwrites no input and no protected file`(words: [String], status: Int32, message: String) throws {
         writePair()
         place.write([1], to: "there.png")
         try FileManager.default.linkItem(atPath: place.file("b.ppm"), toPath: place.file("hard.ppm"))
@@ -150,28 +150,28 @@ import Testing
     // MARK: Animations
 
     @Test func `compares animations frame by frame`() throws {
-        let gif = picture("three-frames.gif")
+        let gif = image("three-frames.gif")
         _ = try Tool.run("convert", gif, "-o", place.file("same.png"), "-f", "apng")
         let same = try compare(gif, "same.png")
-        let other = try compare(gif, picture("three-frames.webp"), "--json").documents[0]
+        let other = try compare(gif, image("three-frames.webp"), "--json").documents[0]
 
         #expect(same.status == 0, "\(same.stdout)")
-        #expect(same.lines[0].hasSuffix("8 bit, 3 frames: the same"))
+        #expect(same.lines[0].hasSuffix("8 bit, 3 frames: identical"))
         let frames = other["frames"].list
         #expect(frames.map { $0["index"].integer } == [0, 1, 2])
         let worst = try #require(frames.compactMap { $0["metrics"]["ssim"].number }.min())
         #expect(other["metrics"]["ssim"].number == worst)
         let index = try #require(other["worst_frames"]["ssim"].integer)
         #expect(frames[index]["metrics"]["ssim"].number == worst)
-        let alone = try compare(gif, picture("three-frames.webp"), "--frame", "\(index)", "--json").documents[0]
+        let alone = try compare(gif, image("three-frames.webp"), "--frame", "\(index)", "--json").documents[0]
         #expect(alone["metrics"]["ssim"].number == worst && !alone["frames"].exists)
     }
 
-    @Test func `tells of frames that are too many, or last differently`() throws {
-        let still = picture("f.png")
+    @Test func `reports different frame counts and durations`() throws {
+        let still = image("f.png")
         func assemble(_ name: String, _ count: Int, _ fps: String) throws {
-            let pictures = (0..<count).map { $0 % 2 == 0 ? still : picture("rgba.png") }
-            let result = try Tool.run(["frames", "assemble", "-o", place.file(name), "--fps", fps] + pictures)
+            let images = (0..<count).map { $0 % 2 == 0 ? still : image("rgba.png") }
+            let result = try Tool.run(["frames", "assemble", "-o", place.file(name), "--fps", fps] + images)
             #expect(result.status == 0, "\(result.stderr)")
         }
         try assemble("two.png", 2, "10")
@@ -182,22 +182,23 @@ import Testing
         let more = try compare("two.png", "three.png", "--within", "max=0")
         #expect(more.status == 1 && more.stdout.contains("two.png has 2 frames and three.png has 3 frames"))
         let slower = try compare("two.png", "slow.png")
-        #expect(slower.status == 1 && slower.stdout.contains("2 frames of 2 last differently"), "\(slower.stdout)")
-        // With bounds, durations are told but do not decide.
+        #expect(slower.status == 1)
+        #expect(slower.stdout.contains("2 frames of 2 have different durations"), "\(slower.stdout)")
+        // With bounds, durations are reported but do not affect the exit code.
         #expect(try compare("two.png", "slow.png", "--within", "max=0").status == 0)
         #expect(try compare("two.png", "slow.png", "--frame", "1").status == 0)
         #expect(try compare("two.png", still, "--frame", "0").status == 0)
-        // 1/10 and 10/100 s are the same.
-        #expect(try !compare("two.png", "same.gif").stdout.contains("differently"))
+        // 1/10 s equals 10/100 s.
+        #expect(try !compare("two.png", "same.gif").stdout.contains("different durations"))
     }
 
-    // MARK: What goes wrong
+    // MARK: Errors
 
     @Test func `reads one of the two from standard input`() throws {
-        let bytes = Fixture.named("pictures/f.ppm").bytes
+        let bytes = Fixture.named("images/f.ppm").bytes
 
-        #expect(try compare(picture("f.png"), "-", input: bytes).status == 0)
-        #expect(try compare("-", picture("f.png"), input: bytes).status == 0)
+        #expect(try compare(image("f.png"), "-", input: bytes).status == 0)
+        #expect(try compare("-", image("f.png"), input: bytes).status == 0)
         #expect(try compare("-", "-", input: bytes).status == 64)
     }
 
@@ -207,19 +208,19 @@ import Testing
             (["--within", "psnr"], 64, "psnr=40,max=3"), (["--within", "psnr=x"], 64, "psnr=40,max=3"),
             (["--metric", "zzzzzz"], 64, "psnr, ssim, max, mae, count"), (["--amplify", "3"], 64, "--diff"),
             (["--amplify", "0", "--diff", "x.png"], 64, "--amplify"), (["--frame", "7"], 64, "there is no frame 7"),
-            (["--diff", ""], 64, "--diff needs a name"), (["--metric", ""], 64, "there is no metric"),
+            (["--diff", ""], 64, "--diff needs a file name"), (["--metric", ""], 64, "unknown metric"),
         ] as [([String], Int32, String)])
-    func `says what is wrong`(words: [String], status: Int32, message: String) throws {
+    func `reports the error`(words: [String], status: Int32, message: String) throws {
         let result = try Tool.run(
-            ["compare", picture("f.png"), picture("f.jpg")] + words, directory: place.path)
+            ["compare", image("f.png"), image("f.jpg")] + words, directory: place.path)
 
         #expect(result.status == status && result.stdout.isEmpty)
         #expect(result.stderr.contains(message), "\(result.stderr)")
     }
 
-    @Test func `names the file that cannot be read`() throws {
-        let missing = try compare(picture("f.png"), "nowhere")
-        let damaged = try compare(Repository.fixture("hostile/truncated-f.png"), picture("f.png"), "--json")
+    @Test func `names the unreadable file`() throws {
+        let missing = try compare(image("f.png"), "nowhere")
+        let damaged = try compare(Repository.fixture("hostile/truncated-f.png"), image("f.png"), "--json")
 
         #expect(missing.status == 66 && missing.stderr.hasPrefix("coderhost: nowhere: "))
         #expect(damaged.status == 65)
@@ -227,9 +228,9 @@ import Testing
         #expect(damaged.documents[0]["error"]["code"].text == "truncated")
     }
 
-    @Test func `warns where colours are described differently`() throws {
-        let result = try compare(picture("icc-wide.png"), picture("icc-srgb-like.png"))
+    @Test func `warns about different color profiles`() throws {
+        let result = try compare(image("icc-wide.png"), image("icc-srgb-like.png"))
 
-        #expect(result.stderr.contains("described differently"), "\(result.stderr)")
+        #expect(result.stderr.contains("color profiles differ"), "\(result.stderr)")
     }
 }

@@ -15,8 +15,8 @@ import Testing
         try Tool.run("info", "-f", field, file, directory: place.path).lines.first
     }
 
-    @Test func `keeps pictures, time and plays on the way from format to format`() throws {
-        put("pictures/three-frames.gif", as: "1.gif")
+    @Test func `keeps pixels, durations and loop count between formats`() throws {
+        put("images/three-frames.gif", as: "1.gif")
         let before = try film("1.gif")
 
         let steps = [
@@ -31,22 +31,22 @@ import Testing
         #expect(try info("2.apng", "format") == "apng")
     }
 
-    @Test func `writes the first frame into formats of one picture, and says so`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    @Test func `writes the first frame to still formats, with a warning`() throws {
+        put("images/three-frames.gif", as: "a.gif")
         let hashes = try film("a.gif").hashes
 
         for name in ["a.jpg", "a.pam"] {
             let result = try convert("a.gif", "-o", name)
             #expect(result.status == 0)
-            #expect(result.stderr.contains("holds one picture: only the first frame is written"))
+            #expect(result.stderr.contains("has no animation: only the first frame is written"))
             #expect(try info(name, "frame_count") == "1")
             if name == "a.pam" { #expect(try film(name).hashes == [hashes[0]]) }
         }
     }
 
     @Test(arguments: ["gif", "webp", "apng", "avif"])
-    func `writes one frame alone where that is asked for`(format: String) throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    func `writes a single frame on request`(format: String) throws {
+        put("images/three-frames.gif", as: "a.gif")
         let hashes = try film("a.gif").hashes
 
         let first = try convert("a.gif", "-o", "first", "-f", format, "--first-frame", "--lossless")
@@ -61,8 +61,8 @@ import Testing
         #expect(absent.stderr.contains("it has 3, counted from 0"))
     }
 
-    @Test func `goes on with an animation's own format where no other is named`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    @Test func `keeps the animation's format by default`() throws {
+        put("images/three-frames.gif", as: "a.gif")
         place.folder("out")
 
         #expect(try convert("a.gif", "-o", "out/").status == 0)
@@ -70,10 +70,10 @@ import Testing
         #expect(try film("out/a.gif") == film("a.gif"))
     }
 
-    // MARK: what is cut off
+    // MARK: Truncated input
 
     @Test(arguments: ["hostile/truncated-f.jpg", "hostile/truncated-f.gif", "hostile/truncated-f.png"])
-    func `writes what there is of a picture only when it is told to`(fixture: String) throws {
+    func `writes a truncated image only with --incomplete`(fixture: String) throws {
         put(fixture, as: "cut")
 
         let refused = try convert("cut", "-o", "a.png", "--json")
@@ -85,26 +85,26 @@ import Testing
         #expect(result.status == 0)
         #expect(result.documents[0]["incomplete"].bool == true)
         let warnings = result.documents[0]["warnings"].list.compactMap(\.text)
-        #expect(warnings.contains { $0.contains("a part of the picture is missing") })
+        #expect(warnings.contains { $0.contains("a part of the image is missing") })
         #expect(try Tool.run("info", "-f", "width,height", "a.png", directory: place.path).lines == ["31", "17"])
     }
 
-    @Test func `says that nothing is incomplete where nothing is`() throws {
-        put("pictures/f.jpg", as: "f.jpg")
+    @Test func `reports complete images as complete`() throws {
+        put("images/f.jpg", as: "f.jpg")
 
         let result = try convert("f.jpg", "-o", "a.png", "--incomplete", "--json")
 
         #expect(result.status == 0)
         #expect(result.documents[0]["incomplete"].bool == false)
-        #expect(try film("a.png").hashes == [Fixture.named("pictures/f.jpg").expect?.pixelSHA256])
+        #expect(try film("a.png").hashes == [Fixture.named("images/f.jpg").expect?.pixelSHA256])
     }
 
-    /// Cut in the third frame, in the second, and in the first.
+    /// Truncated in the third, the second and the first frame.
     @Test(arguments: [(1100, 2), (700, 1), (350, 0)])
-    func `writes the whole frames of an animation that is cut when it is told to`(bytes: Int, whole: Int) throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    func `writes the complete frames of a truncated animation with --incomplete`(bytes: Int, whole: Int) throws {
+        put("images/three-frames.gif", as: "a.gif")
         let hashes = try film("a.gif").hashes
-        place.write(Array(Fixture.named("pictures/three-frames.gif").bytes.prefix(bytes)), to: "cut.gif")
+        place.write(Array(Fixture.named("images/three-frames.gif").bytes.prefix(bytes)), to: "cut.gif")
         let known = try Tool.run("frames", "info", "--json", "cut.gif", directory: place.path).documents[0]
         try #require(known["frames"].list.count == max(1, whole))
 
@@ -113,7 +113,7 @@ import Testing
         let result = try convert("cut.gif", "-o", "b.apng", "--incomplete")
 
         #expect(result.status == 0, "\(result.stderr)")
-        #expect(result.stderr.contains("warning: the data ends"))
+        #expect(result.stderr.contains("warning: truncated"))
         let written = try film("b.apng").hashes
         #expect(written.count == max(1, whole))
         #expect(Array(written.prefix(whole)) == Array(hashes.prefix(whole)))

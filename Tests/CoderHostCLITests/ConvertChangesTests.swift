@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `convert` does to pixels on the way.
+/// The changes that `convert` makes to pixels.
 @Suite(.timeLimit(.minutes(40))) struct `Changes in convert` {
     let place = TemporaryDirectory()
 
     init() throws {
-        // Four colours, each a quarter: red, green / blue, white.
+        // Four quarters: red, green / blue, white.
         var samples: [UInt8] = []
         for y in 0..<8 {
             for x in 0..<16 {
@@ -21,7 +21,7 @@ import Testing
         try Tool.run(["convert"] + words, directory: place.path)
     }
 
-    /// Width, height and the corners of a picture: top left, top right, bottom left, bottom right.
+    /// Width, height and the corners of an image: top left, top right, bottom left, bottom right.
     private func look(_ file: String) throws -> (size: String, corners: [[UInt8]]) {
         #expect(try convert(file, "-o", "look.pam").status == 0)
         let bytes = try #require(readFile(place.file("look.pam")))
@@ -58,8 +58,8 @@ import Testing
         (["--crop", "8x8+0+0", "--resize", "4"], "4x4", [red, red, blue, blue]),
         (["--effect", "invert"], "16x8", [[0, 255, 255], [255, 0, 255], [255, 255, 0], [0, 0, 0]]),
     ])
-    func `move and change the pixels as they say`(words: [String], size: String, corners: [[UInt8]]) throws {
-        // With an edge preserving filter nothing rings.
+    func `transform the pixels as documented`(words: [String], size: String, corners: [[UInt8]]) throws {
+        // An edge-preserving filter has no ringing.
         let more = words.contains("--resize") ? ["--filter", "box"] : []
         #expect(try Tool.run(["convert", "q.ppm", "-o", "t.ppm"] + words + more, directory: place.path).status == 0)
 
@@ -68,14 +68,14 @@ import Testing
         #expect(seen.corners == corners)
     }
 
-    @Test func `round the corners off, clear where the format can be`() throws {
+    @Test func `round the corners, transparent if the format has alpha`() throws {
         #expect(try convert("q.ppm", "-o", "t.png", "--round", "4").status == 0)
         #expect(try look("t.png").corners.allSatisfy { $0.count == 4 && $0[3] == 0 })
         #expect(try convert("q.ppm", "-o", "t.ppm", "--round", "4", "--bg", "#102030").status == 0)
         #expect(try look("t.ppm").corners[0] == [16, 32, 48])
     }
 
-    @Test func `fill a box up with the colour that was named`() throws {
+    @Test func `pad a box with the given color`() throws {
         #expect(
             try convert("q.ppm", "-o", "t.png", "--resize", "16x16", "--fit", "contain", "--bg", "#0a141e").status == 0)
         let seen = try look("t.png")
@@ -85,8 +85,8 @@ import Testing
         #expect(try look("t.png").corners.allSatisfy { $0.count == 4 && $0[3] == 0 })
     }
 
-    @Test func `to sRGB make the colours of a wide space those of sRGB, and drop its profile`() throws {
-        let source = Repository.fixture("pictures/icc-wide.png")
+    @Test func `to sRGB convert wide-gamut colors and drop the profile`() throws {
+        let source = Repository.fixture("images/icc-wide.png")
 
         #expect(try convert(source, "-o", "s.png", "--to-srgb").status == 0)
         #expect(try convert(source, "-o", "p.png", "--icc", "srgb").status == 0)
@@ -99,8 +99,8 @@ import Testing
         #expect(try Tool.run("info", "-f", "color_profile", "p.png", directory: place.path).stdout.contains("sRGB"))
     }
 
-    @Test func `keep to a size of the file`() throws {
-        let source = Repository.fixture("pictures/photo.png")
+    @Test func `respect the maximum file size`() throws {
+        let source = Repository.fixture("images/photo.png")
         #expect(try convert(source, "-o", "big.jpg", "-q", "95").status == 0)
         let big = try #require(readFile(place.file("big.jpg"))).count
 
@@ -112,16 +112,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.file("u.jpg")))
     }
 
-    @Test func `keep to a number of bytes in memory`() throws {
-        let source = Repository.fixture("pictures/photo.png")
+    @Test func `respect the limit of decoded bytes`() throws {
+        let source = Repository.fixture("images/photo.png")
 
         #expect(try convert(source, "-o", "t.png", "--limit-bytes", "400").status == 0)
         let size = try look("t.png").size.split(separator: "x").compactMap { Int($0) }
         #expect(size[0] * size[1] <= 100 && size[0] * size[1] > 60)
     }
 
-    @Test func `apply to every frame of an animation, with the same times`() throws {
-        let source = Repository.fixture("pictures/three-frames.gif")
+    @Test func `apply to all frames of an animation and keep durations`() throws {
+        let source = Repository.fixture("images/three-frames.gif")
 
         #expect(
             try convert(source, "-o", "t.png", "-f", "apng", "--resize", "9x9", "--fit", "cover", "--crop", "entropy")
@@ -132,28 +132,30 @@ import Testing
 
     @Test(arguments: [
         (["--resize", "8", "--limit-bytes", "100"], "choose one"), (["--crop", "8x8"], "WxH+X+Y"),
-        (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--fit", "cover"], "name a size"), (["--flip", "sideways"], "no value"),
+        (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--fit", "cover"], "add a size"),
+        (["--flip", "sideways"], "invalid --flip value"),
         (["--to-srgb", "--icc", "srgb"], "embeds"), (["--icc", "nowhere.icc"], "ICC profile"),
-        (["--bg", "#12"], "no colour"), (["--rotate", "ninety"], "number"), (["--limit-bytes", "0"], "bytes"),
+        (["--bg", "#12"], "not a color"), (["--rotate", "ninety"], "number"), (["--limit-bytes", "0"], "bytes"),
     ])
-    func `tell what is wrong with a switch`(words: [String], said: String) throws {
+    func `report invalid option values`(words: [String], said: String) throws {
         let result = try Tool.run(["convert", "q.ppm", "-o", "t.png"] + words, directory: place.path)
 
         #expect(result.status == 64)
         #expect(result.stderr.contains(said), "\(result.stderr)")
     }
 
-    @Test func `that reach beyond the image are cut, with a warning`() throws {
+    @Test func `that exceed the image are clipped with a warning`() throws {
         let result = try convert("q.ppm", "-o", "t.png", "--crop", "100x100+8+4")
 
         #expect(result.status == 0)
         #expect(
             result.stderr
-                == "coderhost: q.ppm: warning: --crop 100x100+8+4 reaches beyond the image of 16x8 pixels: 8x4 pixels are written\n")
+                == "coderhost: q.ppm: warning: --crop 100x100+8+4 exceeds the image of 16x8 pixels: "
+                + "the result has 8x4 pixels\n")
         #expect(try convert("q.ppm", "-o", "u.png", "--crop", "8x4+8+4").stderr.isEmpty)
     }
 
-    @Test func `beside the picture are an error that names both`() throws {
+    @Test func `outside the image are an error with both sizes`() throws {
         let result = try convert("q.ppm", "-o", "t.png", "--crop", "8x8+100+0")
 
         #expect(result.status == 64)
@@ -165,14 +167,14 @@ import Testing
         ["--resize", "20000", "--fit", "contain"], ["--resize", "4000", "--enlarge", "--limits", "pixels=1000000"],
         ["--resize", "30000x10", "--fit", "fill", "--enlarge", "--limits", "side=100"],
     ])
-    func `make no picture above the limits`(words: [String]) throws {
+    func `create no image above the limits`(words: [String]) throws {
         let result = try Tool.run(["convert", "q.ppm", "-o", "t.png"] + words, directory: place.path)
 
         #expect(result.status == 77, "\(result.stderr)")
         #expect(result.stderr.contains("limit"))
     }
 
-    @Test func `turn no line into a huge canvas`() throws {
+    @Test func `do not rotate a line into a huge canvas`() throws {
         place.write(Array("P5 60000 1 255\n".utf8) + [UInt8](repeating: 9, count: 60_000), to: "line.pgm")
 
         let result = try convert("line.pgm", "-o", "t.png", "--rotate", "45")
@@ -181,8 +183,8 @@ import Testing
         #expect(result.stderr.contains("pixels"))
     }
 
-    @Test func `put a picture on the colour that was named, in every format`() throws {
-        let source = Repository.fixture("pictures/rgba.png")
+    @Test func `draw the image on the given background in every format`() throws {
+        let source = Repository.fixture("images/rgba.png")
 
         #expect(try convert(source, "-o", "t.png", "--bg", "#ff0000").status == 0)
         #expect(try look("t.png").corners.allSatisfy { $0.count == 3 })
@@ -190,22 +192,22 @@ import Testing
         #expect(try look("r.png").corners.allSatisfy { $0 == [32, 64, 96] })
     }
 
-    @Test func `with zero change nothing`() throws {
+    @Test func `with the value zero change nothing`() throws {
         let same = try #require(try? look("q.ppm"))
         #expect(try convert("q.ppm", "-o", "t.png", "--round", "0", "--blur", "0", "--rotate", "0").status == 0)
         #expect(try look("t.png").corners == same.corners)
         #expect(try Tool.run("info", "-f", "has_alpha", "t.png", directory: place.path).lines == ["false"])
     }
 
-    @Test func `warn of a profile that cannot be used`() throws {
+    @Test func `report an unusable profile`() throws {
         let result = try convert(
-            Repository.fixture("pictures/gray.png"), "-o", "t.png", "--icc", Repository.fixture("pictures/f.png"))
+            Repository.fixture("images/gray.png"), "-o", "t.png", "--icc", Repository.fixture("images/f.png"))
         #expect(result.status == 64)
-        #expect(result.stderr.contains("cannot be used"))
+        #expect(result.stderr.contains("cannot use --icc"))
     }
 
-    @Test func `in linear light do not let the coder mix the stored values`() throws {
-        // Black and white in turns: the mean of the light is 188, that of the stored values 128.
+    @Test func `in linear light do not average stored values in the coder`() throws {
+        // Alternating black and white: the mean in linear light is 188, of stored values 128.
         var samples: [UInt8] = []
         for y in 0..<128 { for x in 0..<128 { samples.append((x + y) % 2 == 0 ? 0 : 255) } }
         place.write(Array("P5 128 128 255\n".utf8) + samples, to: "c.pgm")
@@ -217,19 +219,19 @@ import Testing
         }
     }
 
-    @Test func `know a folder from the root in a template`() throws {
+    @Test func `distinguish a folder from the root in a template`() throws {
         #expect(try convert("q.ppm", "-o", "{dir}/{stem}-new.png").status == 0)
         #expect(FileManager.default.fileExists(atPath: place.file("q-new.png")))
     }
 
-    @Test func `take no switch for the value of another`() throws {
+    @Test func `do not take an option as the value of another`() throws {
         let result = try convert("q.ppm", "-o", "-f", "png")
         #expect(result.status == 64)
         #expect(result.stderr.contains("needs a value"))
         #expect(!FileManager.default.fileExists(atPath: place.file("-f")))
     }
 
-    @Test func `replace no link that leads to itself`() throws {
+    @Test func `do not replace a link to itself`() throws {
         try Tool.link("b.png", at: place.file("a.png"))
         try Tool.link("a.png", at: place.file("b.png"))
         let result = try convert("q.ppm", "-o", "a.png")
@@ -237,8 +239,8 @@ import Testing
         #expect(result.stderr.contains("itself"))
     }
 
-    @Test func `share a number of bytes among the frames that are written, and tell the size they have`() throws {
-        let source = Repository.fixture("pictures/three-frames.gif")
+    @Test func `share the byte limit among the written frames, and report their size`() throws {
+        let source = Repository.fixture("images/three-frames.gif")
         for (words, frames) in [
             (["-o", "a.webp"], 3), (["-o", "s.png", "--first-frame"], 1), (["-o", "f.png", "--frame", "2"], 1),
         ] {

@@ -3,11 +3,11 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Conversions of images that are large enough to go band by band from the decoder to the encoder.
+/// Conversions of images large enough for band-wise processing.
 @Suite(.timeLimit(.minutes(40))) struct `The command convert, band by band` {
     let place = TemporaryDirectory()
 
-    /// 2,301 × 2,003 pixels of a slope with some noise.
+    /// A gradient of 2,301 × 2,003 pixels with noise.
     init() throws {
         let size = (width: 2301, height: 2003)
         var state: UInt32 = 3
@@ -35,11 +35,11 @@ import Testing
         return readFile(place.file(output))
     }
 
-    /// What makes the command decode the whole image first.
+    /// An option that makes the command decode the whole image first.
     private static let whole = ["--incomplete"]
 
     @Test(arguments: ["in.jpg", "in.png", "in.pam"], ["out.jpg", "out.png", "out.pam"])
-    func `writes the same bytes as by whole images`(_ input: String, _ output: String) throws {
+    func `writes the same bytes as with whole images`(_ input: String, _ output: String) throws {
         let expected = try #require(try converted(input, output, Self.whole + ["--threads", "1"]))
         for isolation in ["off", "require"] {
             for threads in ["1", "3"] {
@@ -50,19 +50,19 @@ import Testing
     }
 
     @Test(arguments: ["out.pgm", "out.pbm", "out.ppm"])
-    func `writes the same bytes as by whole images in other formats without compression`(_ output: String) throws {
+    func `writes the same bytes as with whole images in uncompressed formats`(_ output: String) throws {
         #expect(try converted("in.jpg", output, []) == converted("in.jpg", output, Self.whole))
     }
 
     @Test(arguments: [["--resize", "1700x"], ["--quality", "70"], ["--strip", "all"]])
-    func `writes the same bytes as by whole images where something changes`(_ words: [String]) throws {
+    func `writes the same bytes as with whole images with changes`(_ words: [String]) throws {
         for output in ["out.jpg", "out.pam"] {
             #expect(try converted("in.jpg", output, words) == converted("in.jpg", output, words + Self.whole))
         }
     }
 
     @Test(arguments: ["out.png", "out.jpg", "out.pam"], ["in.png", "in.pam"])
-    func `fails alike for any number of threads`(_ output: String, _ input: String) throws {
+    func `fails equally for any number of threads`(_ output: String, _ input: String) throws {
         let all = try #require(readFile(place.file(input)))
         place.write(Array(all.prefix(all.count * 2 / 5)), to: "early.\(input)")
         place.write(Array(all.prefix(all.count * 9 / 10)), to: "late.\(input)")
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: ["out.png", "out.jpg", "out.pam"], ["off", "require"])
-    func `leaves no output where writing fails or the input ends early`(_ output: String, _ isolation: String) throws {
+    func `leaves no output if writing fails or the input is truncated`(_ output: String, _ isolation: String) throws {
         let words = ["--isolation", isolation]
         let limited = try Tool.run(
             ["convert", "in.jpg", "-o", output, "--limits", "output=100000"] + words, directory: place.path)

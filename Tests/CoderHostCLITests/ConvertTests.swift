@@ -6,11 +6,11 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `The command convert` {
     let place = TemporaryDirectory()
 
-    /// Copies pictures into the test's folder.
+    /// Copies images to the folder of the test.
     private func put(_ names: String...) throws {
         for name in names {
             try FileManager.default.copyItem(
-                atPath: Repository.fixture("pictures/\(name)"), toPath: place.file(name))
+                atPath: Repository.fixture("images/\(name)"), toPath: place.file(name))
         }
     }
 
@@ -31,16 +31,20 @@ import Testing
         ("heic", [], "16 bits become 10 bits; heif.bit-depth=12 keeps 12"), ("webp", [], "16 bits become 8 bits"),
         ("png", [], nil),
     ])
-    func `tells of bits that the format cannot hold`(format: String, words: [String], said: String?) throws {
+    func `warns if the format reduces the bit depth`(format: String, words: [String], said: String?) throws {
         let result = try Tool.run(
-            ["convert", Repository.fixture("pictures/sixteen.png"), "-o", "out.\(format)", "--effort", "0"] + words,
+            ["convert", Repository.fixture("images/sixteen.png"), "-o", "out.\(format)", "--effort", "0"] + words,
             directory: place.path)
 
         #expect(result.status == 0)
-        if let said { #expect(result.stderr.contains(said), "\(result.stderr)") } else { #expect(result.stderr.isEmpty) }
+        if let said {
+            #expect(result.stderr.contains(said), "\(result.stderr)")
+        } else {
+            #expect(result.stderr.isEmpty)
+        }
     }
 
-    // MARK: Where to
+    // MARK: Outputs
 
     static let formats = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "pam", "pnm"]
 
@@ -60,7 +64,7 @@ import Testing
             try Tool.run("info", "-f", "width,height", "out/\(written)", directory: place.path).lines == ["31", "17"])
     }
 
-    @Test func `keeps every pixel on the way through formats that lose nothing`() throws {
+    @Test func `keeps every pixel through lossless formats`() throws {
         try put("rgba.png")
 
         #expect(try convert("rgba.png", "-o", "1.ff").status == 0)
@@ -68,10 +72,10 @@ import Testing
         #expect(try convert("2.webp", "-o", "3.pam").status == 0)
         #expect(try convert("3.pam", "-o", "4.png").status == 0)
 
-        #expect(try info("4.png", "pixel_sha256") == Fixture.named("pictures/rgba.png").expect?.pixelSHA256)
+        #expect(try info("4.png", "pixel_sha256") == Fixture.named("images/rgba.png").expect?.pixelSHA256)
     }
 
-    @Test func `takes an extension for a format, whatever its case`() throws {
+    @Test func `accepts a file extension as format, in any case`() throws {
         try put("f.png")
 
         #expect(try convert("f.png", "-o", "a", "-f", "jpg").status == 0)
@@ -80,7 +84,7 @@ import Testing
         #expect(try info("b.JPG", "format") == "jpeg")
     }
 
-    @Test func `chooses PNG for alpha and JPEG without where nobody says`() throws {
+    @Test func `chooses PNG with alpha and JPEG without by default`() throws {
         try put("rgba.webp", "f.webp")
         place.folder("out")
 
@@ -98,16 +102,16 @@ import Testing
         #expect(try names().isSuperset(of: ["f.webp", "gray.webp"]))
     }
 
-    @Test func `stands in a pipe`() throws {
-        let result = try convert("-", "-o", "-", "-f", "png", input: Fixture.named("pictures/f.webp").bytes)
+    @Test func `works in a pipe`() throws {
+        let result = try convert("-", "-o", "-", "-f", "png", input: Fixture.named("images/f.webp").bytes)
 
         #expect(result.status == 0)
         #expect(result.stderr.isEmpty)
         place.write(result.output, to: "f.png")
-        #expect(try info("f.png", "pixel_sha256") == Fixture.named("pictures/f.webp").expect?.pixelSHA256)
+        #expect(try info("f.png", "pixel_sha256") == Fixture.named("images/f.webp").expect?.pixelSHA256)
     }
 
-    @Test func `says what it did when asked, and in JSON`() throws {
+    @Test func `reports its outputs with --verbose and --json`() throws {
         try put("f.png")
 
         #expect(
@@ -120,15 +124,15 @@ import Testing
                 "encoder_isolation", "item",
                 "warnings",
             ])
-        // The picture goes to standard output, so the report does not.
+        // The image goes to standard output, so the report goes to standard error.
         let piped = try convert("f.png", "-o", "-", "-f", "pam", "--json")
         #expect(piped.stdout.hasPrefix("P7"))
         #expect(Document(piped.stderr)["format"].text == "pam")
     }
 
-    // MARK: How
+    // MARK: Options
 
-    @Test func `passes quality, effort and options on`() throws {
+    @Test func `passes on quality, effort and coder options`() throws {
         try put("photo.png")
 
         for words in [["-q", "10"], ["-q90"], ["--quality=90", "-O", "jpeg.progressive=true"]] {
@@ -139,7 +143,7 @@ import Testing
         let small = try #require(readFile(place.file("o2.jpg"))).count
         let large = try #require(readFile(place.file("o1.jpg"))).count
         #expect(small * 2 < large)
-        // SOF2 begins a progressive picture, SOF0 a baseline one.
+        // SOF2 marks a progressive image, SOF0 a baseline image.
         func has(_ marker: UInt8, _ file: String) -> Bool {
             let bytes = readFile(place.file(file)) ?? []
             return zip(bytes, bytes.dropFirst()).contains { $0 == 0xFF && $1 == marker }
@@ -147,18 +151,18 @@ import Testing
         #expect(has(0xC2, "o3.jpg") && !has(0xC0, "o3.jpg") && has(0xC0, "o1.jpg"))
     }
 
-    @Test func `mentions what the encoder cannot do`() throws {
+    @Test func `warns about options that the encoder lacks`() throws {
         try put("f.png", "rgba.png")
 
         #expect(
             try convert("f.png", "-o", "a.png", "-q", "5").stderr.contains(
-                "warning: --quality: png has no such option, it is ignored"))
-        #expect(try convert("f.png", "-o", "a.jpg", "--lossless").stderr.contains("warning: jpeg cannot be lossless"))
+                "warning: --quality is ignored: png has no such option"))
+        #expect(try convert("f.png", "-o", "a.jpg", "--lossless").stderr.contains("jpeg is always lossy"))
         #expect(try convert("f.png", "-o", "b.png", "--lossless").stderr.isEmpty)
         #expect(try convert("rgba.png", "-o", "b.jpg").stderr.contains("warning: the format has no alpha"))
     }
 
-    @Test func `takes the frame it is asked for`() throws {
+    @Test func `converts the requested frame`() throws {
         try put("three-frames.gif")
         let digests = Document(
             try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: place.path).stdout)[
@@ -186,7 +190,7 @@ import Testing
         #expect(try info("kept.jpg", "orientation") == "6")
         #expect(try convert("orientation-6.jpg", "-o", "bare.jpg", "--strip", "all").status == 0)
         #expect(try kinds("bare.jpg").isEmpty)
-        // What was said in the metadata is done to the pixels instead.
+        // The orientation is applied to the pixels instead of the metadata.
         #expect(
             try Tool.run("info", "-f", "width,height,orientation", "bare.jpg", directory: place.path).lines == [
                 "17", "31", "1",
@@ -197,9 +201,9 @@ import Testing
         #expect(try kinds("none.jpg").isEmpty)
     }
 
-    // MARK: What goes wrong
+    // MARK: Errors
 
-    @Test func `goes on after a bad file and ends with 1`() throws {
+    @Test func `continues after a bad file and exits with 1`() throws {
         try put("f.png", "f.jpg")
         place.write(Fixture.named("hostile/truncated-f.png").bytes, to: "bad.png")
         place.folder("out")
@@ -213,18 +217,18 @@ import Testing
         #expect(try names("out") == ["f-png.webp", "f-jpg.webp"])
     }
 
-    @Test func `writes no output twice in one call`() throws {
+    @Test func `writes no output twice per call`() throws {
         try put("f.png", "f.jpg")
         place.folder("out")
 
         let result = try convert("f.png", "f.jpg", "-o", "out/", "-f", "webp")
 
         #expect(result.status == 1)
-        #expect(result.stderr.contains("out/f.webp was just written from f.png"))
+        #expect(result.stderr.contains("out/f.webp was already written from f.png"))
         #expect(try convert("f.png", "-o", "out/", "-f", "webp").status == 0, "a second call may")
     }
 
-    @Test func `refuses an output that is the input, by any name`() throws {
+    @Test func `refuses an output that is the input under any name`() throws {
         try put("f.png")
         let before = readFile(place.file("f.png"))
         try Tool.link("f.png", at: place.file("link.png"))
@@ -232,15 +236,15 @@ import Testing
         for output in ["f.png", "./f.png", place.file("f.png"), "link.png", "{stem}.png"] {
             let result = try convert("f.png", "-o", output)
             #expect(result.status == 73, "\(output)")
-            #expect(result.stderr.contains("is the input itself"))
+            #expect(result.stderr.contains("would overwrite the input"))
         }
         #expect(readFile(place.file("f.png")) == before)
         #expect(try convert("f.png", "-o", "f.png", "--overwrite", "-O", "png.interlaced=true").status == 0)
         #expect(readFile(place.file("f.png")) != before)
-        #expect(try info("f.png", "pixel_sha256") == Fixture.named("pictures/f.png").expect?.pixelSHA256)
+        #expect(try info("f.png", "pixel_sha256") == Fixture.named("images/f.png").expect?.pixelSHA256)
     }
 
-    @Test func `replaces an output unless told not to, and keeps its permissions and links`() throws {
+    @Test func `replaces an output unless --no-overwrite is given, and keeps permissions and links`() throws {
         try put("f.png")
         place.write([1], to: "old.jpg")
         try Tool.permit(0o640, place.file("old.jpg"))
@@ -248,7 +252,7 @@ import Testing
 
         let refused = try convert("f.png", "-o", "old.jpg", "--no-overwrite")
         #expect(refused.status == 73)
-        #expect(refused.stderr.contains("leave out --no-overwrite"))
+        #expect(refused.stderr.contains("omit --no-overwrite"))
         #expect(readFile(place.file("old.jpg")) == [1])
 
         #expect(try convert("f.png", "-o", "link.jpg").status == 0)
@@ -257,40 +261,40 @@ import Testing
         #expect(shell.stdout == "640\nold.jpg\n")
     }
 
-    @Test func `refuses an ending that nobody knows, before it decodes anything`() throws {
+    @Test func `refuses an unknown file extension before decoding`() throws {
         place.write([], to: "empty.png")
 
         let result = try convert("empty.png", "-o", "out.xyz")
 
         #expect(result.status == 69)
         #expect(result.stderr.contains("no usable coder writes xyz"))
-        #expect(result.stderr.contains("formats that can be written: apng, avif, "))
+        #expect(result.stderr.contains("available formats: apng, avif, "))
         #expect(try names() == ["empty.png"])
     }
 
-    @Test func `refuses to write a picture to a terminal`() throws {
+    @Test func `refuses to write an image to a terminal`() throws {
         try put("f.png")
 
         let result = try Tool.shell(
             "script -qec '\"$coderhost\" convert f.png -o -' /dev/null", directory: place.path)
 
         #expect(result.status == 73)
-        #expect(result.stdout.contains("a picture is not written to a terminal"))
+        #expect(result.stdout.contains("an image is not written to a terminal"))
         #expect(!result.stdout.contains("PNG"))
     }
 
     @Test(arguments: Fixture.bad.filter { $0.format != "none" })
-    func `writes nothing for a file that is damaged`(fixture: Fixture) throws {
+    func `writes nothing for a damaged file`(fixture: Fixture) throws {
         let result = try convert(fixture.path, "-o", "out.pam")
 
         #expect([65, 69, 77].contains(result.status), "\(result.status)")
         #expect(try names().isEmpty)
     }
 
-    @Test func `leaves nothing behind when the encoder fails or the disk is full`() throws {
+    @Test func `leaves no files when the encoder fails or the disk is full`() throws {
         try put("f.png", "photo.png")
 
-        // GIF counts a side with 16 bits.
+        // GIF stores a side in 16 bits.
         place.write(Array("P5 70000 1 255\n".utf8) + [UInt8](repeating: 7, count: 70000), to: "wide.pgm")
         let failed = try convert("wide.pgm", "-o", "wide.gif", "--limits", "side=0")
         #expect(failed.status != 0)
@@ -302,8 +306,8 @@ import Testing
         #expect(try names() == ["f.png", "photo.png", "wide.pgm"])
     }
 
-    @Test func `leaves nothing behind when it is killed, and what was there before`() throws {
-        // A picture that takes long to write; the pipe at its end holds the process while the output is half done.
+    @Test func `leaves no files when it is killed, and keeps the previous output`() throws {
+        // A large image: the pipe blocks the process while the output is incomplete.
         place.write(
             Array("P6 3000 3000 255\n".utf8) + (0..<27_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) },
             to: "in.ppm")
@@ -330,7 +334,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Options that contradict` {
     @Test func `are refused`() throws {
         let result = try Tool.run(
-            "convert", Repository.fixture("pictures/three-frames.gif"), "-o", "/dev/null", "-f", "png", "--frame", "1",
+            "convert", Repository.fixture("images/three-frames.gif"), "-o", "/dev/null", "-f", "png", "--frame", "1",
             "--first-frame")
 
         #expect(result.status == 64)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of pictures where kernel, container or a limit keep parts of the sandbox from the host.
-@Suite(.timeLimit(.minutes(40))) struct `A sandbox that is denied in part` {
+/// Decoding while kernel, container or limits deny parts of the sandbox.
+@Suite(.timeLimit(.minutes(40))) struct `A partly denied sandbox` {
     let place = TemporaryDirectory()
 
-    /// A word of `deny-calls.c`, and the mechanisms that go with it.
+    /// An argument of `deny-calls.c`, and the mechanisms that it disables.
     static let denials = [
         ("seccomp", ["seccomp-load", "seccomp-seal"]), ("listener", ["seccomp-seal"]),
         ("landlock", ["landlock", "landlock-network", "landlock-scope"]),
@@ -16,10 +16,10 @@ import Testing
         ), ("limits", ["limits"]),
     ]
 
-    /// A folder with `deny-calls`, a plugin of a third party and a picture of it.
+    /// A folder with `deny-calls`, a third-party plugin and an image in its format.
     private func prepare() throws {
         try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: place.path, named: "libcoder-faulty.so")
-        place.write(Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], to: "picture.flt")
+        place.write(Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], to: "image.flt")
         let source = "\(Repository.root)/Tests/ThirdParty/isolation/deny-calls.c"
         let built = try run(["cc", "-std=c11", "-O1", source, "-o", place.file("deny-calls")])
         try #require(built.status == 0, "\(built.stderr)")
@@ -34,16 +34,16 @@ import Testing
     }
 
     @Test(arguments: denials)
-    func `is refused where it is required, and reported where it is not`(word: String, mechanisms: [String]) throws {
+    func `is refused if required, and reported otherwise`(word: String, mechanisms: [String]) throws {
         try prepare()
 
-        let refused = try tool(without: word, "info", "picture.flt", "--isolation", "require", "--json")
+        let refused = try tool(without: word, "info", "image.flt", "--isolation", "require", "--json")
         #expect(refused.status == 69)
         let error = Document(refused.stdout)["error"]
         #expect(error["code"].text == "isolationUnavailable")
         #expect(error["message"].text?.contains("the sandbox lacks \(mechanisms[0]) (") == true, "\(refused.stdout)")
 
-        let accepted = try tool(without: word, "info", "picture.flt", "--isolation", "auto", "--json")
+        let accepted = try tool(without: word, "info", "image.flt", "--isolation", "auto", "--json")
         #expect(accepted.status == 0, "\(accepted.stdout)")
         let report = Document(accepted.stdout)["isolation"]
         #expect(report["mode"].text == "worker")
@@ -55,37 +55,37 @@ import Testing
         #expect(isolation["sufficient"].bool == false)
     }
 
-    /// What was converted in a worker, against the same in this process.
+    /// Compares conversion in a worker with conversion in this process.
     private static let convert = """
         "$coderhost" convert photo.png -o plain.pam --isolation off
         "$coderhost" convert photo.png -o isolated.pam --isolation require:limits; echo $?
         [ ! -e isolated.pam ] || cmp plain.pam isolated.pam
         """
 
-    @Test func `gets along with few descriptors`() throws {
-        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
+    @Test func `works with few descriptors`() throws {
+        try Tool.copy(Repository.fixture("images/photo.png"), to: place.file("photo.png"))
         let result = try Tool.shell("ulimit -n 32\n" + Self.convert, directory: place.path)
         #expect(result.stdout == "0\n", "\(result.stdout)\(result.stderr)")
     }
 
     @Test(arguments: 6...16)
-    func `is refused with a reason when hardly a file can be opened`(count: Int) throws {
-        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
+    func `is refused with a reason with too few descriptors`(count: Int) throws {
+        try Tool.copy(Repository.fixture("images/photo.png"), to: place.file("photo.png"))
         let result = try run(
             ["prlimit", "--nofile=\(count)", Tool.path, "info", "photo.png", "--isolation", "require:limits"],
             directory: place.path, environment: Tool.environment)
-        // 127: the loader itself could not open a library.
+        // 127: the dynamic loader could not open a library.
         #expect([0, 66, 69, 73, 74, 127].contains(result.status), "\(result.status): \(result.stderr)")
         #expect(!result.timedOut && (result.status == 0) == result.stderr.isEmpty, "\(result.stderr)")
     }
 
-    /// Not over what is tested.
+    /// Not over the tested folder.
     @Test(
         .enabled(if: Outputs.mayMount),
         arguments: ["/dev/shm", "/tmp"].filter { !Tool.path.hasPrefix("\($0)/") })
-    func `needs no room in a file system of memory`(path: String) throws {
-        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
-        // The pictures stand below /tmp, too.
+    func `needs no space in tmpfs`(path: String) throws {
+        try Tool.copy(Repository.fixture("images/photo.png"), to: place.file("photo.png"))
+        // The images are below /tmp as well.
         let result = try apart(
             """
             exec 9<.
@@ -95,8 +95,8 @@ import Testing
         #expect(result.stdout == "0\n", "\(result.stdout)\(result.stderr)")
     }
 
-    @Test(.enabled(if: Outputs.mayMount)) func `works, or is refused with a reason, where there is no proc`() throws {
-        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
+    @Test(.enabled(if: Outputs.mayMount)) func `works, or is refused with a reason, without proc`() throws {
+        try Tool.copy(Repository.fixture("images/photo.png"), to: place.file("photo.png"))
         let result = try apart(
             """
             umount -l /proc
@@ -111,13 +111,13 @@ import Testing
     }
 
     /// The loader finds the Swift runtime of an installed program by `$ORIGIN`, which it reads from `/proc`.
-    @Test(.enabled(if: Outputs.mayMount)) func `starts as it is installed, where there is no proc`() throws {
+    @Test(.enabled(if: Outputs.mayMount)) func `starts from an installation without proc`() throws {
         let script = "\(Repository.root)/.ci/install"
         let installer = String(decoding: try #require(readFile(script)), as: UTF8.self)
             .replacing("build=.build/release", with: "build=\(Repository.products)")
             .replacing(#"cd "$(dirname "$0")/..""#, with: "cd \(Repository.root)")
         place.write(Array(installer.utf8), to: "install")
-        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
+        try Tool.copy(Repository.fixture("images/photo.png"), to: place.file("photo.png"))
 
         let result = try apart(
             """
@@ -135,7 +135,7 @@ import Testing
         #expect(!result.stderr.contains("error while loading shared libraries"), "\(result.stderr)")
     }
 
-    /// Runs a script with mounts of its own, for root only.
+    /// Runs a script with its own mounts; needs root.
     private func apart(_ script: String) throws -> CommandResult {
         let result = try run(
             ["unshare", "-m", "bash", "-uc", script], directory: place.path,

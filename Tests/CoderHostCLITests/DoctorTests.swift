@@ -3,7 +3,7 @@ import Testing
 import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `The command doctor` {
-    @Test func `finds nothing wrong with what was built`() throws {
+    @Test func `reports no problem for a complete build`() throws {
         let result = try Tool.run("doctor")
 
         #expect(result.status == 0)
@@ -13,7 +13,7 @@ import ImageProcessing
         #expect(result.stdout.contains("\nIsolation (--isolation): auto; "))
     }
 
-    @Test func `names the file, the reason and the remedy of a broken plugin, and ends with 69`() throws {
+    @Test func `names file, reason and remedy of a broken plugin, and exits with 69`() throws {
         let place = TemporaryDirectory()
         try PluginBuilder.build("bad/major-2.c", into: place.path)
 
@@ -29,7 +29,7 @@ import ImageProcessing
         #expect(document["directories"][0]["path"].text == place.path)
     }
 
-    @Test func `takes what was set aside on purpose for no problem`() throws {
+    @Test func `does not report disabled plugins as problems`() throws {
         let place = TemporaryDirectory()
         place.write(try #require(readFile("\(Repository.products)/libcoder-png.so")), to: "libcoder-png.so")
 
@@ -39,7 +39,7 @@ import ImageProcessing
         #expect(result.stdout.contains("shadowed: by \(place.file("libcoder-png.so"))"))
     }
 
-    @Test func `names the plugins of the package that are not installed`() throws {
+    @Test func `lists plugins of the package that are not installed`() throws {
         let place = TemporaryDirectory()
         let copy = try Tool.copy(plugins: ["png"], into: place)
 
@@ -49,7 +49,7 @@ import ImageProcessing
         #expect(!document["not_installed"].list.contains { $0.text == "libcoder-png.so" })
     }
 
-    @Test func `ends with 69 where no plugin is usable`() throws {
+    @Test func `exits with 69 without usable plugins`() throws {
         let place = TemporaryDirectory()
         let copy = try Tool.copy(plugins: [], into: place)
 

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `frames` says about files that are damaged, mixed or lose something on the way.
-@Suite(.timeLimit(.minutes(40))) struct `What the command frames tells` {
+/// The reports of `frames` on damaged files, mixed inputs and losses.
+@Suite(.timeLimit(.minutes(40))) struct `Reports of the command frames` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {
@@ -12,33 +12,33 @@ import Testing
 
     private func put(_ fixture: String, as name: String) { place.write(Fixture.named(fixture).bytes, to: name) }
 
-    /// Two pictures of one size that differ.
-    private func twoPictures() throws {
-        put("pictures/f.png", as: "f.png")
-        put("pictures/rgba.png", as: "g.png")
+    /// Two different images of equal size.
+    private func twoImages() throws {
+        put("images/f.png", as: "f.png")
+        put("images/rgba.png", as: "g.png")
     }
 
-    /// A GIF whose third frame is no longer introduced as one: its coder warns and goes on.
+    /// A GIF with a broken introducer of its third frame: its coder warns and continues.
     private func damagedGIF() throws {
-        var bytes = Fixture.named("pictures/three-frames.gif").bytes
+        var bytes = Fixture.named("images/three-frames.gif").bytes
         let controls = bytes.indices.dropLast().filter { bytes[$0] == 0x21 && bytes[$0 + 1] == 0xF9 }
         bytes[try #require(controls.last)] = 0x99
         place.write(bytes, to: "damaged.gif")
     }
 
-    @Test func `hands on what the decoder of a picture warns of`() throws {
+    @Test func `passes on the warnings of a decoder`() throws {
         try damagedGIF()
 
         let text = try frames("assemble", "damaged.gif", "-o", "a.gif")
         let document = try #require(try frames("assemble", "damaged.gif", "-o", "a.gif", "--json").documents.first)
 
-        let warning = "the file goes on with bytes that are no block"
+        let warning = "ignored invalid bytes after the last block"
         #expect(text.status == 0)
         #expect(text.stderr == "coderhost: damaged.gif: warning: \(warning)\n", "\(text.stderr)")
         #expect(document["warnings"].list.map(\.text) == ["damaged.gif: \(warning)"])
     }
 
-    @Test func `keeps warnings out of the table`() throws {
+    @Test func `prints warnings outside the table`() throws {
         try damagedGIF()
 
         let result = try frames("info", "--decode", "damaged.gif")
@@ -49,9 +49,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("pictures/three-frames.webp", 100), ("apng/three-frames.png", 150), ("pictures/rgba.png", 60),
+        ("images/three-frames.webp", 100), ("apng/three-frames.png", 150), ("images/rgba.png", 60),
     ])
-    func `writes no picture of which nothing is there`(fixture: String, length: Int) throws {
+    func `writes no image without any pixels`(fixture: String, length: Int) throws {
         place.write(Array(Fixture.named(fixture).bytes.prefix(length)), to: "cut")
 
         let extracted = try frames("extract", "cut", "-o", "p{n}.png", "--timing", "t.json", "--incomplete")
@@ -64,56 +64,56 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["cut"])
     }
 
-    @Test func `names two pictures whose colour profiles differ, once`() throws {
-        put("pictures/icc-wide.png", as: "wide.png")
-        put("pictures/icc-srgb-like.png", as: "srgb.png")
-        put("pictures/f.png", as: "none.png")
+    @Test func `reports different color profiles once`() throws {
+        put("images/icc-wide.png", as: "wide.png")
+        put("images/icc-srgb-like.png", as: "srgb.png")
+        put("images/f.png", as: "none.png")
 
         let mixed = try frames("assemble", "wide.png", "srgb.png", "none.png", "-o", "a.apng")
         let alike = try frames("assemble", "wide.png", "wide.png", "-o", "b.apng")
 
         #expect(
             mixed.stderr.components(separatedBy: "\n").first
-                == "coderhost: a.apng: warning: the colour profiles of wide.png and srgb.png differ: "
-                + "that of wide.png is written for all", "\(mixed.stderr)")
-        #expect(mixed.stderr.components(separatedBy: "profile").count == 2)
+                == "coderhost: a.apng: warning: the color profiles of wide.png and srgb.png differ: "
+                + "the profile of wide.png is used for all", "\(mixed.stderr)")
+        #expect(mixed.stderr.components(separatedBy: "color profiles").count == 2)
         #expect(!alike.stderr.contains("profile"))
         let profile = try Tool.run("info", "-f", "color_profile", "a.apng", directory: place.path)
         #expect(profile.lines == ["icc: wide gamut"])
     }
 
-    @Test func `counts the pictures that were given`() throws {
-        try twoPictures()
+    @Test func `counts the input images`() throws {
+        try twoImages()
 
         let result = try frames("assemble", "f.png", "f.png", "g.png", "-o", "a.gif", "-v")
         let document = try frames("assemble", "f.png", "f.png", "g.png", "-o", "a.gif", "--json").documents[0]
 
-        #expect(result.stderr.hasPrefix("3 pictures -> a.gif (gif)"), "\(result.stderr)")
+        #expect(result.stderr.hasPrefix("3 images -> a.gif (gif)"), "\(result.stderr)")
         #expect(document["frame_count"].integer == 3)
         #expect(try frames("info", "--json", "a.gif").documents[0]["frame_count"].integer == 2)
     }
 
     @Test(arguments: [("gif", false), ("apng", true), ("webp", true), ("avif", true)], [1, 2])
-    func `warns where one frame becomes a still`(format: (String, Bool), count: Int) throws {
-        try twoPictures()
+    func `warns if a single frame becomes a still`(format: (String, Bool), count: Int) throws {
+        try twoImages()
 
         let words = ["frames", "assemble"] + Array(repeating: "f.png", count: count) + ["-o", "a", "-f", format.0]
         let result = try Tool.run(words, directory: place.path)
 
         #expect(result.status == 0)
-        // AVIF keeps equal pictures apart.
+        // AVIF does not merge equal images.
         let becomesStill = format.1 && (count == 1 || format.0 != "avif")
         #expect(
-            result.stderr.contains("one frame makes a still: its duration and the loop count are left out")
+            result.stderr.contains("a single frame is written as a still, without duration and loop count")
                 == becomesStill, "\(result.stderr)")
     }
 
-    @Test func `names the output where an option of its encoder is wrong`() throws {
-        try twoPictures()
+    @Test func `names the output for an invalid encoder option`() throws {
+        try twoImages()
 
         let unknown = try frames("assemble", "f.png", "g.png", "-o", "a.gif", "-O", "gif.effort=9")
         let range = try frames("assemble", "f.png", "g.png", "-o", "a.gif", "-O", "gif.colors=900")
-        put("pictures/three-frames.gif", as: "a.gif")
+        put("images/three-frames.gif", as: "a.gif")
         let other = try frames("extract", "a.gif", "-o", "p{n}.png", "-O", "png.effort=9")
 
         for (result, name) in [(unknown, "a.gif"), (range, "a.gif"), (other, "p0.png")] {
@@ -122,16 +122,16 @@ import Testing
         }
     }
 
-    @Test func `does not say how many frames there are where that is not known`() throws {
-        let result = try frames("info", Repository.fixture("pictures/three-frames.gif"), "--limits", "frames=1")
+    @Test func `does not report an unknown frame count`() throws {
+        let result = try frames("info", Repository.fixture("images/three-frames.gif"), "--limits", "frames=1")
 
         #expect(result.status == 77)
         #expect(result.stderr.contains("there are more than 1 frame"), "\(result.stderr)")
     }
 
-    // MARK: facts for people
+    // MARK: Text output
 
-    @Test func `rounds what people read, and nothing else`() throws {
+    @Test func `rounds numbers in text, but not in JSON`() throws {
         let file = Repository.fixture("avif/sequence-alpha.avif")
 
         let lines = try frames("info", file).lines
@@ -142,7 +142,7 @@ import Testing
         #expect(document["frames"][0]["duration_ms"].number == 1000.0 / 24)
     }
 
-    @Test func `says as much of the loop count as info does`() throws {
+    @Test func `reports the same loop count as info`() throws {
         for name in ["avif/sequence-alpha.avif", "avif/sequence-alpha-3-plays.avif", "apng/three-frames.png"] {
             let file = Repository.fixture(name)
             let all = try Tool.run("info", file).lines[0]
@@ -157,31 +157,31 @@ import Testing
         }
     }
 
-    @Test func `tells no time of a still`() throws {
-        let lines = try frames("info", Repository.fixture("pictures/f.png")).lines
+    @Test func `reports no duration for a still`() throws {
+        let lines = try frames("info", Repository.fixture("images/f.png")).lines
 
         #expect(lines[0].hasSuffix("f.png: png 31x17, 1 frame"), "\(lines)")
         #expect(lines[2].split(separator: " ") == ["0", "31x17", "0,0", "-", "-", "source", "keep", "yes"])
     }
 
     @Test(arguments: [
-        ("apng/three-frames.png", 60, 2), ("pictures/three-frames.webp", 60, 2), ("pictures/three-frames.webp", 500, 1),
+        ("apng/three-frames.png", 60, 2), ("images/three-frames.webp", 60, 2), ("images/three-frames.webp", 500, 1),
     ])
-    func `of an animation that was cut is what info warns of, too`(fixture: String, missing: Int, frame: Int) throws {
+    func `info warns about a truncated animation`(fixture: String, missing: Int, frame: Int) throws {
         place.write(Fixture.named(fixture).bytes.dropLast(missing), to: "cut.png")
 
         let text = try Tool.run("info", "cut.png", directory: place.path)
         let document = try Tool.run("info", "--json", "cut.png", directory: place.path).documents[0]
 
         #expect(text.status == 0 && text.lines.count == 1)
-        let warning = "the data ends in frame \(frame)"
+        let warning = "truncated in frame \(frame)"
         #expect(text.stderr == "coderhost: cut.png: warning: \(warning)\n", "\(text.stderr)")
         #expect(document["warnings"].list.map(\.text) == [warning])
         #expect(try Tool.run("info", "-f", "width", "cut.png", directory: place.path).stderr.isEmpty)
     }
 
-    @Test func `says in its own words that an AVIF is damaged`() throws {
-        var bytes = Fixture.named("pictures/f.avif").bytes
+    @Test func `has its own message for a damaged AVIF`() throws {
+        var bytes = Fixture.named("images/f.avif").bytes
         let start = try #require(bytes.indices.dropLast(3).first { Array(bytes[$0..<$0 + 4]) == Array("mdat".utf8) })
         for index in bytes.indices[(start + 4)...] { bytes[index] ^= 0xFF }
         place.write(bytes, to: "damaged.avif")
@@ -189,7 +189,7 @@ import Testing
         let result = try Tool.run("convert", "damaged.avif", "-o", "a.png", directory: place.path)
 
         #expect(result.status == 65)
-        #expect(result.stderr.contains("coderhost: damaged.avif: the picture is damaged"), "\(result.stderr)")
+        #expect(result.stderr.contains("coderhost: damaged.avif: the image is damaged"), "\(result.stderr)")
         #expect(!result.stderr.contains("getNextImage"))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(40))) struct `The command frames, there and back` {
+@Suite(.timeLimit(.minutes(40))) struct `Round trips of the command frames` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {
@@ -11,9 +11,9 @@ import Testing
 
     private func put(_ fixture: String, as name: String) { place.write(Fixture.named(fixture).bytes, to: name) }
 
-    private func pictures(_ names: String...) throws {
+    private func images(_ names: String...) throws {
         for name in names {
-            let result = try Tool.run("convert", Repository.fixture("pictures/\(name)"), "-o", place.file(name))
+            let result = try Tool.run("convert", Repository.fixture("images/\(name)"), "-o", place.file(name))
             #expect(result.status == 0)
         }
     }
@@ -22,7 +22,7 @@ import Testing
 
     // MARK: info
 
-    @Test func `tells every frame and what they have in common`() throws {
+    @Test func `reports every frame and the common properties`() throws {
         put("apng/three-frames.png", as: "a.png")
 
         let document = try #require(try frames("info", "--json", "a.png").documents.first)
@@ -31,7 +31,7 @@ import Testing
         #expect(document["format"].text == "apng")
         #expect(document["frame_count"].integer == 3 && document["loop_count"].integer == 0)
         #expect(document["duration_ms"].number == 120)
-        // As the recipe writes them; a denominator of 0 stands for 100 (PNG, third edition, 11.3.6.2).
+        // As the recipe writes them; denominator 0 means 100 (PNG, third edition, 11.3.6.2).
         let list = document["frames"].list
         #expect(list.map { $0["duration"].list.map(\.integer) } == [[1, 25], [3, 100], [5, 100]])
         #expect(list.map { $0["disposal"].text } == ["keep", "background", "previous"])
@@ -41,7 +41,7 @@ import Testing
         #expect(text.count == 5)
     }
 
-    @Test func `tells the frames of a file that is cut, and then that it is`() throws {
+    @Test func `lists the frames of a truncated file before the error`() throws {
         place.write(Fixture.named("apng/three-frames.png").bytes.dropLast(60), to: "cut.png")
 
         let document = try #require(try frames("info", "--json", "cut.png").documents.first)
@@ -57,18 +57,18 @@ import Testing
         #expect(try frames("info", "nothing.png").status == 65)
     }
 
-    // MARK: there and back
+    // MARK: Round trips
 
     static let exact = [
-        ("pictures/three-frames.gif", "gif", []), ("pictures/three-frames.gif", "apng", []),
-        ("pictures/three-frames.gif", "webp", ["--lossless"]), ("pictures/three-frames.gif", "avif", ["--lossless"]),
-        ("pictures/three-frames.webp", "apng", []), ("pictures/three-frames.webp", "webp", ["--lossless"]),
+        ("images/three-frames.gif", "gif", []), ("images/three-frames.gif", "apng", []),
+        ("images/three-frames.gif", "webp", ["--lossless"]), ("images/three-frames.gif", "avif", ["--lossless"]),
+        ("images/three-frames.webp", "apng", []), ("images/three-frames.webp", "webp", ["--lossless"]),
         ("apng/three-frames.png", "apng", []), ("apng/three-frames.png", "webp", ["--lossless"]),
         ("apng/hidden-default-image.png", "apng", []),
     ]
 
     @Test(arguments: exact)
-    func `takes an animation apart and puts the same together again`(
+    func `extracts an animation and assembles it identically`(
         fixture: String, format: String, words: [String]
     ) throws {
         put(fixture, as: "in")
@@ -85,7 +85,7 @@ import Testing
         #expect(try film("out.\(format)") == before)
     }
 
-    @Test func `extracts frames as they are seen, or as they are stored`() throws {
+    @Test func `extracts composited or raw frames`() throws {
         put("apng/three-frames.png", as: "a.png")
 
         #expect(try frames("extract", "a.png", "-o", "seen{n}.png").status == 0)
@@ -100,8 +100,8 @@ import Testing
         for index in 0..<3 { #expect(try film("seen\(index).png").hashes == [hashes[index]]) }
     }
 
-    @Test func `writes what it extracted into the timing file, in order`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    @Test func `lists the extracted images in the timing file, in order`() throws {
+        put("images/three-frames.gif", as: "a.gif")
 
         let report = try frames("extract", "a.gif", "-o", "{stem}-{n}.png", "--timing", "t.json", "--json")
         let timing = Document(String(decoding: try #require(readFile(place.file("t.json"))), as: UTF8.self))
@@ -113,8 +113,8 @@ import Testing
         #expect(report.documents[0]["frames"].list.count == 3)
     }
 
-    @Test func `counts with as many digits as the last frame has`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
+    @Test func `pads frame numbers to the digits of the last frame`() throws {
+        put("images/three-frames.gif", as: "a.gif")
         #expect(try frames("assemble", "a.gif", "a.gif", "a.gif", "a.gif", "-o", "b.apng").status == 0)
 
         #expect(try frames("extract", "b.apng", "-o", "p{n}.png").status == 0)
@@ -124,24 +124,24 @@ import Testing
         #expect(names.isSuperset(of: ["p00.png", "p09.png", "p11.png", "q0.png", "q11.png"]))
     }
 
-    @Test func `extracts the whole frames of a file that is cut only when it is told to`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
-        place.write(Array(Fixture.named("pictures/three-frames.gif").bytes.prefix(1100)), to: "cut.gif")
+    @Test func `extracts the complete frames of a truncated file only with --incomplete`() throws {
+        put("images/three-frames.gif", as: "a.gif")
+        place.write(Array(Fixture.named("images/three-frames.gif").bytes.prefix(1100)), to: "cut.gif")
 
         let refused = try frames("extract", "cut.gif", "-o", "p{n}.png", "--timing", "t.json")
         #expect(refused.status == 65)
-        #expect(refused.stderr.contains("try: --incomplete writes what is there"), "\(refused.stderr)")
+        #expect(refused.stderr.contains("try: --incomplete writes the available part"), "\(refused.stderr)")
         #expect(readFile(place.file("p0.png")) == nil && readFile(place.file("t.json")) == nil)
         let result = try frames("extract", "cut.gif", "-o", "p{n}.png", "--timing", "t.json", "--incomplete")
 
         #expect(result.status == 0, "\(result.stderr)")
-        #expect(result.stderr.contains("warning: the data ends in frame 2"), "\(result.stderr)")
+        #expect(result.stderr.contains("warning: truncated in frame 2"), "\(result.stderr)")
         let timing = Document(String(decoding: try #require(readFile(place.file("t.json"))), as: UTF8.self))
         #expect(timing["frames"].list.map { $0["file"].text } == ["p0.png", "p1.png"])
         #expect(readFile(place.file("p2.png")) == nil)
     }
 
-    // MARK: time and plays
+    // MARK: Durations and loop count
 
     static let times: [([String], [[Int]])] = [
         ([], [[1, 10], [1, 10]]), (["--fps", "25"], [[1, 25], [1, 25]]), (["--delay", "1/30"], [[1, 30], [1, 30]]),
@@ -149,9 +149,9 @@ import Testing
         (["--fps", "12.5"], [[1000, 12500], [1000, 12500]]), (["--delay", "0"], [[0, 1000], [0, 1000]]),
     ]
 
-    @Test(arguments: times) func `shows frames as long as it is told`(words: [String], durations: [[Int]]) throws {
-        try pictures("f.png", "icc-srgb-like.png", "orientation-6.png")
-        // Two pictures of one size that differ.
+    @Test(arguments: times) func `applies the given durations`(words: [String], durations: [[Int]]) throws {
+        try images("f.png", "icc-srgb-like.png", "orientation-6.png")
+        // Two different images of equal size.
         #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
         let result = try Tool.run(
             ["frames", "assemble", "f.png", "g.jpg", "-o", "a.apng"] + words, directory: place.path)
@@ -163,8 +163,8 @@ import Testing
         for (a, b) in zip(stored, durations) { #expect(a[0] * b[1] == b[0] * a[1], "\(stored)") }
     }
 
-    @Test func `warns where the format has no such duration`() throws {
-        try pictures("f.png")
+    @Test func `warns if the format cannot store the duration`() throws {
+        try images("f.png")
         #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
 
         let result = try frames("assemble", "f.png", "g.jpg", "f.png", "-o", "a.webp", "--delay", "1/30")
@@ -179,8 +179,8 @@ import Testing
     ]
 
     @Test(arguments: loops, ["gif", "apng", "webp", "avif"])
-    func `plays as often as it is told`(loop: ([String], Int), format: String) throws {
-        try pictures("f.png")
+    func `applies the given loop count`(loop: ([String], Int), format: String) throws {
+        try images("f.png")
         #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
 
         let result = try Tool.run(
@@ -190,8 +190,8 @@ import Testing
         #expect(try film("a").plays == loop.1)
     }
 
-    @Test func `writes into a pipe what it writes into a file`() throws {
-        try pictures("f.png")
+    @Test func `writes the same bytes to a pipe as to a file`() throws {
+        try images("f.png")
         #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
 
         for format in ["gif", "apng", "webp", "avif"] {
@@ -203,48 +203,51 @@ import Testing
         }
     }
 
-    // MARK: what goes wrong
+    // MARK: Errors
 
     static let mistakes: [([String], Int32, String)] = [
-        (["assemble", "-o", "b.gif"], 64, "there are no pictures to assemble"),
-        (["extract", "-o", "p{n}.png"], 64, "frames extract needs a FILE"),
+        (["assemble", "-o", "b.gif"], 64, "no input images"),
+        (["extract", "-o", "p{n}.png"], 64, "no input file (use - for stdin)"),
         (["assemble", "f.png", "-o", "b.gif", "--timing", "nosuch.json"], 66, "coderhost: nosuch.json: "),
-        (["extract", "a.gif", "-o", "c-{i}.png"], 64, "no {i}"),
-        (["extract", "a.gif", "-o", "c-{n}.png", "--fps", "5"], 64, "--fps belongs to frames assemble"),
-        (["info", "a.gif", "-o", "c-{n}.png"], 64, "--output belongs to frames extract and frames assemble"),
+        (["extract", "a.gif", "-o", "c-{i}.png"], 64, "unknown placeholder {i}"),
+        (["extract", "a.gif", "-o", "c-{n}.png", "--fps", "5"], 64, "--fps is an option of frames assemble"),
+        (["info", "a.gif", "-o", "c-{n}.png"], 64, "--output is an option of frames extract and frames assemble"),
         (
             ["assemble", "f.png", "-o", "b.gif", "--dither", "foo"], 64,
-            "coderhost: --dither foo: it is one of none, ordered, diffusion, auto\n"
+            "coderhost: invalid --dither value \"foo\": expected none, ordered, diffusion, auto\n"
         ),
-        (["assemble", "f.png", "-o", "b.gif", "--colors", "1"], 64, "coderhost: --colors 1 is below 2: 2 to 256\n"),
+        (
+            ["assemble", "f.png", "-o", "b.gif", "--colors", "1"], 64,
+            "coderhost: invalid --colors value \"1\": below 2, range 2 to 256\n"
+        ),
         (["extrct", "a.gif"], 64, "did you mean frames extract?"),
-        (["burn", "a.gif"], 64, "it can info, extract and assemble"),
-        (["extract", "a.gif"], 64, "-o is missing"),
-        (["extract", "a.gif", "-o", "p.png"], 64, "put {n} into it"),
-        (["extract", "a.gif", "f.png", "-o", "p{n}.png"], 64, "put {stem} into the name"),
-        (["extract", "a.gif", "f.png", "-o", "{stem}{n}.png", "--timing", "t"], 64, "one at a time"),
+        (["burn", "a.gif"], 64, "unknown subcommand \"burn\""),
+        (["extract", "a.gif"], 64, "missing option -o OUT"),
+        (["extract", "a.gif", "-o", "p.png"], 64, "-o must contain {n}: there are many frames"),
+        (["extract", "a.gif", "f.png", "-o", "p{n}.png"], 64, "-o must contain {stem}"),
+        (["extract", "a.gif", "f.png", "-o", "{stem}{n}.png", "--timing", "t"], 64, "with one input only"),
         (["extract", "nowhere", "-o", "p{n}.png"], 66, "there is no such file"),
-        (["assemble", "f.png"], 64, "-o OUT is missing"),
-        (["assemble", "f.png", "-o", "a"], 64, "the format of a is not known"),
-        (["assemble", "f.png", "-o", "a.jpg"], 69, "formats for animations: "),
+        (["assemble", "f.png"], 64, "missing option -o OUT"),
+        (["assemble", "f.png", "-o", "a"], 64, "unknown output format for a"),
+        (["assemble", "f.png", "-o", "a.jpg"], 69, "animation formats: "),
         (["assemble", "f.png", "-o", "a.gif", "--fps", "25", "--delay", "40"], 64, "choose one"),
-        (["assemble", "f.png", "-o", "a.gif", "--fps", "0"], 64, "--fps takes frames a second"),
-        (["assemble", "f.png", "-o", "a.gif", "--fps", "25/0"], 64, "--fps takes frames a second"),
-        (["assemble", "f.png", "-o", "a.gif", "--delay", "1/0"], 64, "--delay takes milliseconds such as 40"),
-        (["assemble", "f.png", "-o", "a.gif", "--loop", "often"], 64, "--loop takes a number of plays"),
+        (["assemble", "f.png", "-o", "a.gif", "--fps", "0"], 64, "expected frames per second"),
+        (["assemble", "f.png", "-o", "a.gif", "--fps", "25/0"], 64, "expected frames per second"),
+        (["assemble", "f.png", "-o", "a.gif", "--delay", "1/0"], 64, "expected milliseconds, such as 33.3"),
+        (["assemble", "f.png", "-o", "a.gif", "--loop", "often"], 64, "invalid --loop value"),
         (["assemble", "f.png", "photo.png", "-o", "a.gif"], 64, "photo.png: frame 1 has 160x120 pixels"),
-        (["assemble", "f.png", "-o", "f.png", "-f", "apng"], 73, "f.png is one of the pictures"),
+        (["assemble", "f.png", "-o", "f.png", "-f", "apng"], 73, "f.png is one of the input images"),
         (["assemble", "f.png", "nowhere.png", "-o", "a.gif"], 66, "nowhere.png"),
-        (["assemble", "f.png", "-o", "a.gif", "--timing", "f.png"], 64, "is no timing file"),
+        (["assemble", "f.png", "-o", "a.gif", "--timing", "f.png"], 64, "not a timing file"),
     ]
 
     @Test(arguments: mistakes)
-    func `says what is wrong, what would help, and writes nothing`(
+    func `reports errors with hints and writes nothing`(
         words: [String], status: Int32, message: String
     ) throws {
-        put("pictures/three-frames.gif", as: "a.gif")
-        put("pictures/f.png", as: "f.png")
-        put("pictures/photo.png", as: "photo.png")
+        put("images/three-frames.gif", as: "a.gif")
+        put("images/f.png", as: "f.png")
+        put("images/photo.png", as: "photo.png")
         let before = try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
         let contents = before.map { readFile(place.file($0)) }
 
@@ -258,7 +261,7 @@ import Testing
     }
 }
 
-/// What is seen of an animation, as `info` tells it.
+/// The frames and durations of an animation, as `info` reports them.
 struct Film: Equatable {
     var hashes: [String]
     var milliseconds: [Double]

@@ -5,7 +5,7 @@ import Testing
     let place = TemporaryDirectory()
     private let animation = Repository.fixture("apng/three-frames.png")
 
-    /// The animation with a wrong byte in the middle of its last frame's data.
+    /// The animation with a wrong byte in the data of its last frame.
     private func damaged() throws -> String {
         var bytes = try #require(readFile(animation))
         let chunks = bytes.indices.dropLast(3).filter { Array(bytes[$0..<$0 + 4]) == Array("fdAT".utf8) }
@@ -15,7 +15,7 @@ import Testing
         return path
     }
 
-    @Test func `tells every frame without decoding any`() throws {
+    @Test func `lists all frames without decoding`() throws {
         let whole = try Tool.run("frames", "info", animation)
         let other = try Tool.run("frames", "info", try damaged())
 
@@ -24,7 +24,7 @@ import Testing
         #expect(whole.lines[0].contains("3 frames"))
     }
 
-    @Test func `decodes them when asked, and finds what is damaged`() throws {
+    @Test func `decodes all frames on request and finds damage`() throws {
         let whole = try Tool.run("frames", "info", "--decode", animation)
         #expect(whole.status == 0)
         #expect(whole.stdout == (try Tool.run("frames", "info", animation)).stdout)
@@ -34,7 +34,7 @@ import Testing
         #expect(other.stdout.isEmpty && other.stderr.hasPrefix("coderhost: "))
     }
 
-    @Test func `keeps its errors out of an animation that goes to standard output`() throws {
+    @Test func `keeps errors out of an animation on standard output`() throws {
         let result = try Tool.run("frames", "assemble", "nowhere.png", "-o", "-", "-f", "gif", "--json")
 
         #expect(result.status == 66)
@@ -42,17 +42,17 @@ import Testing
         #expect(Document(result.stderr)["error"]["code"].text == "notFound", "\(result.stderr)")
     }
 
-    @Test func `says in a sentence what is wrong with a timing file`() throws {
+    @Test func `reports errors of a timing file in one sentence`() throws {
         place.write(Array("[1,]".utf8), to: "t.json")
 
         let result = try Tool.run(
             ["frames", "assemble", animation, "-o", "a.gif", "--timing", "t.json"], directory: place.path)
 
         #expect(result.status == 64)
-        #expect(result.stderr.contains("t.json: this is no timing file: expected a value (byte 3)"), "\(result.stderr)")
+        #expect(result.stderr.contains("t.json: not a timing file: expected a value (byte 3)"), "\(result.stderr)")
     }
 
-    @Test func `says what to name instead of a folder`() throws {
+    @Test func `suggests a file instead of a folder`() throws {
         place.folder("out")
 
         let result = try Tool.run(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(40))) struct `The pictures of an animation to be` {
+@Suite(.timeLimit(.minutes(40))) struct `Input images of frames assemble` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {
@@ -11,7 +11,7 @@ import Testing
 
     private func film(_ file: String) throws -> Film { try Film(place.file(file)) }
 
-    /// One colour each, so that they differ; opaque unless `alpha` is said.
+    /// An image of one color; opaque unless `alpha` is given.
     private func paint(_ name: String, _ level: UInt8, alpha: UInt8? = nil, depth: Int = 8) throws {
         let samples = [level, 10, 20] + (alpha.map { [$0] } ?? [])
         let pixel = depth == 8 ? samples : samples.flatMap { [$0, 0x55] }
@@ -30,7 +30,7 @@ import Testing
         place.write(Array(text.utf8), to: "t.json")
     }
 
-    /// Four pictures, whose glob order is not that of the timing file.
+    /// Four images whose glob order differs from the timing file.
     private func four() throws -> [String] {
         var hashes: [String] = []
         for (index, name) in ["p0.png", "p1.png", "p2.png", "p10.png"].enumerated() {
@@ -41,7 +41,7 @@ import Testing
         return hashes
     }
 
-    @Test func `have the order and the durations of the timing file, however they are named`() throws {
+    @Test func `take order and durations from the timing file, for any names`() throws {
         let hashes = try four()
 
         let result = try frames(
@@ -54,13 +54,13 @@ import Testing
         #expect(written.plays == 2)
     }
 
-    @Test func `may be fewer than the timing file has`() throws {
+    @Test func `can be fewer than the entries of the timing file`() throws {
         let hashes = try four()
 
         let result = try frames("assemble", "p10.png", "p1.png", "-o", "a.apng", "--timing", "t.json")
 
         #expect(result.status == 0)
-        #expect(result.stderr.contains("2 frames of t.json have no picture here: left out"), "\(result.stderr)")
+        #expect(result.stderr.contains("2 frames of t.json have no image: skipped"), "\(result.stderr)")
         #expect(try film("a.apng").hashes == [hashes[1], hashes[3]])
         #expect(try film("a.apng").milliseconds == [200, 400])
     }
@@ -72,13 +72,14 @@ import Testing
         let result = try frames("assemble", "p0.png", "other.png", "-o", "a.apng", "--timing", "t.json")
 
         #expect(result.status == 64)
-        #expect(result.stderr.contains("coderhost: t.json: it has no entry for other.png"), "\(result.stderr)")
-        #expect(result.stderr.contains("try: add one to its frames"))
+        #expect(
+            result.stderr.contains("coderhost: t.json: the timing file has no entry for other.png"), "\(result.stderr)")
+        #expect(result.stderr.contains("try: add an entry, or remove the image"))
         #expect(readFile(place.file("a.apng")) == nil)
         #expect(try frames("assemble", "p0.png", "p0.png", "-o", "a.apng", "--timing", "t.json").status == 64)
     }
 
-    @Test func `go by their place where no entry has a name`() throws {
+    @Test func `match by position if no entry has a name`() throws {
         let hashes = try four()
         timing([(nil, 10), (nil, 20)])
 
@@ -88,10 +89,10 @@ import Testing
         #expect(try film("a.apng").hashes == [hashes[2], hashes[0]])
         #expect(try film("a.apng").milliseconds == [100, 200])
         #expect(other.status == 64)
-        #expect(other.stderr.contains("t.json: it tells of 2 pictures, and there is 1"), "\(other.stderr)")
+        #expect(other.stderr.contains("t.json: the timing file has 2 images, but the inputs are 1"), "\(other.stderr)")
     }
 
-    @Test func `are those that the timing file names where none are given`() throws {
+    @Test func `come from the timing file by default`() throws {
         let hashes = try four()
         place.folder("fr")
         place.folder("elsewhere")
@@ -110,34 +111,34 @@ import Testing
         #expect(gone.stderr.contains("coderhost: gone.png: "), "\(gone.stderr)")
     }
 
-    @Test func `are not timed by a file of another schema`() throws {
+    @Test func `reject a timing file with another schema`() throws {
         _ = try four()
         timing([("p0.png", 10)], schema: 2)
 
         let result = try frames("assemble", "p0.png", "-o", "a.apng", "--timing", "t.json")
 
         #expect(result.status == 64)
-        #expect(result.stderr.contains("the schema of this timing file is 2"), "\(result.stderr)")
+        #expect(result.stderr.contains("unknown schema 2 of the timing file"), "\(result.stderr)")
     }
 
-    // MARK: what they are
+    // MARK: Input properties
 
-    @Test func `are all the frames of inputs that are animations`() throws {
-        place.write(Fixture.named("pictures/three-frames.gif").bytes, to: "a.gif")
+    @Test func `include all frames of animated inputs`() throws {
+        place.write(Fixture.named("images/three-frames.gif").bytes, to: "a.gif")
         let one = try film("a.gif")
 
         let joined = try frames("assemble", "a.gif", "a.gif", "-o", "b.apng", "-v")
         let paced = try frames("assemble", "a.gif", "-o", "c.apng", "--fps", "5")
 
         #expect(joined.status == 0 && paced.status == 0, "\(joined.stderr)\(paced.stderr)")
-        #expect(joined.stderr.contains("6 pictures -> b.apng"), "\(joined.stderr)")
+        #expect(joined.stderr.contains("6 images -> b.apng"), "\(joined.stderr)")
         #expect(try film("b.apng").hashes == one.hashes + one.hashes)
         #expect(try film("b.apng").milliseconds == one.milliseconds + one.milliseconds)
         #expect(try film("c.apng").milliseconds == [200, 200, 200])
     }
 
     @Test(arguments: [("apng", []), ("webp", ["--lossless"]), ("gif", [])])
-    func `keep the transparency that the first of them has not`(format: String, words: [String]) throws {
+    func `keep transparency if only a later image has it`(format: String, words: [String]) throws {
         try paint("opaque.png", 200)
         try paint("clear.png", 0, alpha: 0)
 
@@ -150,7 +151,7 @@ import Testing
         #expect(alpha == [255, 0])
     }
 
-    @Test func `keep the sixteen bits that the first of them has not`() throws {
+    @Test func `keep 16 bits if only a later image has them`() throws {
         try paint("shallow.png", 200)
         try paint("deep.png", 100, depth: 16)
 
@@ -160,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: [("gif", "60", true), ("gif", "50", false), ("apng", "60", false)])
-    func `are warned of where viewers show them longer than they are told`(
+    func `warn about durations that viewers extend`(
         format: String, rate: String, warns: Bool
     ) throws {
         try paint("a.png", 10)

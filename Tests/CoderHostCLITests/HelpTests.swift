@@ -4,12 +4,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Help` {
     static let commands = [
-        "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "plugin",
+        "list", "info", "convert", "thumbnail", "rewrite", "compare", "frames", "play", "progressive", "bench",
+        "plugin",
         "quarantine", "doctor", "fetch", "cache",
     ]
 
     @Test(arguments: commands)
-    func `begins with examples that can be copied`(command: String) throws {
+    func `begins with copyable examples`(command: String) throws {
         let help = try Tool.run(command, "--help")
 
         let lines = help.lines
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `explains every option and says the default of every value`(command: String) throws {
+    func `explains every option and states every default`(command: String) throws {
         let lines = try Tool.run(command, "--help").stdout.split(separator: "\n", omittingEmptySubsequences: false)
         let options = lines.drop { $0 != "Options:" }.dropFirst().filter { !$0.isEmpty }
 
@@ -29,7 +30,7 @@ import Testing
         for option in options {
             let parts = option.drop { $0 == " " }.split(separator: "  ", maxSplits: 1)
             #expect(parts.count == 2, "no help: \(option)")
-            // A value that may be left out stands in capitals behind the names.
+            // The placeholder of a value is in capitals after the names.
             guard let name = parts.first, name.last?.isUppercase == true, parts.count == 2 else { continue }
             let isSelfEvident = ["-o, ", "-f, --field", "-O, ", "--format ID", "--plugin-dir"].contains {
                 name.hasPrefix($0)
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: commands + [""])
-    func `is what was recorded`(command: String) throws {
+    func `matches the recorded snapshot`(command: String) throws {
         let text = try Tool.run([command, "--help"].filter { !$0.isEmpty }).stdout
         let file = "\(Repository.root)/Tests/CoderHostCLITests/Snapshots/\(command.isEmpty ? "overview" : command).txt"
 
@@ -51,11 +52,11 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `is the same behind the word help`(command: String) throws {
+    func `is the same for help COMMAND`(command: String) throws {
         #expect(try Tool.run("help", command).stdout == Tool.run(command, "-h").stdout)
     }
 
-    @Test func `of a subcommand has its options only`() throws {
+    @Test func `of a subcommand lists only its options`() throws {
         let help = try Tool.run("frames", "extract", "--help").stdout
 
         #expect(help.hasPrefix("coderhost frames extract: "))
@@ -63,7 +64,7 @@ import Testing
         #expect(!help.contains("extract: frames"))
     }
 
-    @Test func `names every limit that can be set`() throws {
+    @Test func `names all limits`() throws {
         let help = try Tool.run("info", "--help").stdout
         let limits = Document(try Tool.run("doctor", "--json").stdout)["limits"].keys
 
@@ -79,7 +80,7 @@ import Testing
         #expect(result.stderr.contains("Commands:"))
     }
 
-    @Test func `tells the version of the command and of the interface`() throws {
+    @Test func `prints the versions of command and plugin interface`() throws {
         let result = try Tool.run("--version")
 
         #expect(result.status == 0)

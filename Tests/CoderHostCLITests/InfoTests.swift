@@ -3,24 +3,24 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `The command info` {
-    static let pictures = "\(Repository.root)/Fixtures/pictures"
+    static let images = "\(Repository.root)/Fixtures/images"
 
-    /// What the issue of the command promises, in this order.
+    /// The documented keys, in order.
     static let promised = [
         "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
         "orientation",
         "color_profile",
     ]
 
-    @Test func `tells a picture in one line`() throws {
-        let result = try Tool.run("info", "orientation-6.jpg", directory: Self.pictures)
+    @Test func `prints one line per image`() throws {
+        let result = try Tool.run("info", "orientation-6.jpg", directory: Self.images)
 
         #expect(result.status == 0)
         #expect(result.stdout == "orientation-6.jpg: jpeg 31x17, rgb8, 8 bit, orientation 6  [org.coderhost.jpeg]\n")
     }
 
-    @Test func `writes one JSON object a line with the promised keys first`() throws {
-        let result = try Tool.run("info", "--json", "f.png", "three-frames.gif", "rgba.ff", directory: Self.pictures)
+    @Test func `writes one JSON object per line with the documented keys first`() throws {
+        let result = try Tool.run("info", "--json", "f.png", "three-frames.gif", "rgba.ff", directory: Self.images)
 
         #expect(result.status == 0)
         #expect(result.lines.count == 3)
@@ -36,9 +36,9 @@ import Testing
         #expect(result.documents[2]["bit_depth"].integer == 16)
     }
 
-    @Test func `adds frames and digests only when asked`() throws {
+    @Test func `adds frames and hashes only on request`() throws {
         let document = Document(
-            try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: Self.pictures).stdout)
+            try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: Self.images).stdout)
 
         #expect(document["frames"].list.count == 3)
         for (index, frame) in document["frames"].list.enumerated() {
@@ -51,13 +51,13 @@ import Testing
         }
         #expect(document["pixel_sha256"].text == document["frames"][0]["pixel_sha256"].text)
         let plain = Document(
-            try Tool.run("info", "--json", "--frames", "three-frames.gif", directory: Self.pictures).stdout)
+            try Tool.run("info", "--json", "--frames", "three-frames.gif", directory: Self.images).stdout)
         #expect(!plain["pixel_sha256"].exists && !plain["frames"][0]["pixel_sha256"].exists)
     }
 
-    @Test func `goes on after a bad file and ends with 1`() throws {
+    @Test func `continues after a bad file and exits with 1`() throws {
         let result = try Tool.run(
-            "info", "--json", "f.png", "nowhere.png", "../hostile/noise", "f.jpg", directory: Self.pictures)
+            "info", "--json", "f.png", "nowhere.png", "../hostile/noise", "f.jpg", directory: Self.images)
 
         #expect(result.status == 1)
         #expect(result.stderr.isEmpty)
@@ -71,51 +71,51 @@ import Testing
         }
     }
 
-    @Test func `prints bare values of fields, a line each`() throws {
+    @Test func `prints plain field values, one per line`() throws {
         let result = try Tool.run(
-            "info", "-f", "width,height", "-f", "format", "f.png", "f.jpg", directory: Self.pictures)
+            "info", "-f", "width,height", "-f", "format", "f.png", "f.jpg", directory: Self.images)
 
         #expect(result.lines == ["31", "17", "png", "31", "17", "jpeg"])
     }
 
-    @Test func `works for a field that has to be worked for`() throws {
-        let digest = try Tool.run("info", "-f", "pixel_sha256", "f.png", directory: Self.pictures)
-        let frames = try Tool.run("info", "--json", "-f", "frames", "three-frames.gif", directory: Self.pictures)
+    @Test func `computes expensive fields on request`() throws {
+        let digest = try Tool.run("info", "-f", "pixel_sha256", "f.png", directory: Self.images)
+        let frames = try Tool.run("info", "--json", "-f", "frames", "three-frames.gif", directory: Self.images)
 
-        #expect(digest.lines == [Fixture.named("pictures/f.png").expect?.pixelSHA256])
+        #expect(digest.lines == [Fixture.named("images/f.png").expect?.pixelSHA256])
         #expect(frames.documents[0].keys == ["file", "frames"])
         #expect(frames.documents[0]["frames"].list.count == 3)
     }
 
     @Test func `reads standard input`() throws {
-        let result = try Tool.run("info", "-", input: Fixture.named("pictures/f.webp").bytes)
+        let result = try Tool.run("info", "-", input: Fixture.named("images/f.webp").bytes)
 
         #expect(result.stdout == "-: webp 31x17, rgb8, 8 bit  [org.coderhost.webp]\n")
     }
 
-    @Test func `uses the coder it is told to use and no other`() throws {
-        let right = try Tool.run("info", "--coder", "org.coderhost.png", "f.png", directory: Self.pictures)
-        let wrong = try Tool.run("info", "--coder", "org.coderhost.jpeg", "f.png", directory: Self.pictures)
+    @Test func `uses only the selected coder`() throws {
+        let right = try Tool.run("info", "--coder", "org.coderhost.png", "f.png", directory: Self.images)
+        let wrong = try Tool.run("info", "--coder", "org.coderhost.jpeg", "f.png", directory: Self.images)
 
         #expect(right.status == 0)
         #expect(wrong.status == 65)
         #expect(wrong.stderr.contains("tried: org.coderhost.jpeg: "))
     }
 
-    @Test func `holds a picture against the limits it is given`() throws {
-        let result = try Tool.run("info", "--json", "--limits", "side=30", "f.png", directory: Self.pictures)
+    @Test func `applies the given limits`() throws {
+        let result = try Tool.run("info", "--json", "--limits", "side=30", "f.png", directory: Self.images)
 
         #expect(result.status == 77)
         let error = result.documents[0]["error"]
         #expect(error["code"].text == "limitExceeded")
         #expect(error["limit"]["allowed"].integer == 30)
         #expect(error["limit"]["requested"].integer == 31)
-        #expect(try Tool.run("info", "--limits", "strict,side=1k", "f.png", directory: Self.pictures).status == 0)
+        #expect(try Tool.run("info", "--limits", "strict,side=1k", "f.png", directory: Self.images).status == 0)
     }
 
-    // MARK: Every fixture, through the plugins as they are installed
+    // MARK: All fixtures, with the installed plugins
 
-    @Test func `tells of every valid fixture what somebody else found out`() throws {
+    @Test func `reports the documented properties of every valid fixture`() throws {
         let fixtures = Fixture.valid
         let result = try Tool.run(
             ["info", "--json", "--hash", "--limits", "time=0"] + fixtures.map(\.name),

@@ -2,23 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `isolation.required` and `isolation.read` in the command's answers.
-@Suite(.timeLimit(.minutes(40))) struct `What a plugin demands of isolation` {
+/// `isolation.required` and `isolation.read` in the output of the command.
+@Suite(.timeLimit(.minutes(40))) struct `Isolation requirements of a plugin` {
     private let place = TemporaryDirectory()
 
     private func build(_ isolation: String, named name: String? = nil, _ more: String...) throws {
         let object = isolation.replacing("\"", with: "\\\"")
         try PluginBuilder.build(
             "bad/claims-formats.c", flags: ["-DMANIFEST_ISOLATION=\"\(object)\""] + more, into: place.path, named: name)
-        place.write(Array("BAD!".utf8), to: "picture.bad")
+        place.write(Array("BAD!".utf8), to: "image.bad")
     }
 
     private var file: String { place.file("libcoder-claims-formats.so") }
 
-    @Test func `is told by list and doctor`() throws {
+    @Test func `are reported by list and doctor`() throws {
         try build(#"{"required": true, "read": ["fonts"]}"#)
         let notes = [
-            "it runs in a worker only, except with --isolation off (isolation.required)",
+            "it runs only in a worker, unless --isolation is off (isolation.required)",
             "it reads the system's fonts while it is loaded in a worker (isolation.read)",
         ]
 
@@ -40,26 +40,26 @@ import Testing
         #expect(report["isolation_demands"][0]["isolation"]["required"].bool == true)
     }
 
-    @Test func `is told by plugin check`() throws {
+    @Test func `are reported by plugin check`() throws {
         try build(#"{"required": true}"#)
 
         let text = try Tool.run("plugin", "check", file, "--only", "manifest.note")
         let report = Document(try Tool.run("plugin", "check", file, "--only", "manifest.note", "--json").stdout)
 
-        #expect(text.stdout.contains("note: it runs in a worker only"), "\(text.stdout)\(text.stderr)")
+        #expect(text.stdout.contains("note: it runs only in a worker"), "\(text.stdout)\(text.stderr)")
         #expect(report["plugin"]["isolation"]["required"].bool == true)
         #expect(report["plugin"]["isolation"]["read"].list.isEmpty)
     }
 
-    @Test func `is not told of plugins that demand nothing`() throws {
+    @Test func `are not reported for plugins without requirements`() throws {
         let list = try Tool.run("list")
         #expect(!list.stdout.contains("isolation.re"))
         #expect(Document(try Tool.run("doctor", "--json").stdout)["isolation_demands"].list.isEmpty)
     }
 
-    /// A copy of the command with one of its own plugins beside it.
+    /// A copy of the command with one bundled plugin beside it.
     @Test(arguments: [(true, "worker"), (false, "in-process")])
-    func `moves a bundled plugin to a worker`(required: Bool, mode: String) throws {
+    func `move a bundled plugin to a worker`(required: Bool, mode: String) throws {
         let copy = try Tool.copy(plugins: [], into: place)
         try Tool.copy(Repository.worker, to: place.file("coderhost-worker"))
         try build(
@@ -67,19 +67,19 @@ import Testing
             #"-DPLUGIN_ID="org.coderhost.farbfeld-plugin""#)
 
         let result = try run(
-            [copy, "info", "picture.bad", "--json"], directory: place.path, environment: Tool.environment)
+            [copy, "info", "image.bad", "--json"], directory: place.path, environment: Tool.environment)
 
         #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
         #expect(result.documents.first?["isolation"]["mode"].text == mode, "\(result.stdout)")
     }
 
-    @Test func `has doctor end with 69 where there is no sandbox, and info name the plugin`() throws {
-        // Beside this copy there is no worker; one that the system has is not asked for.
+    @Test func `make doctor exit with 69 without sandbox, and info names the plugin`() throws {
+        // This copy has no worker beside it, and does not use an installed one.
         try build(#"{"required": true}"#)
         let environment = Tool.environment.merging(["CODERHOST_WORKER": "/bin/false"]) { _, new in new }
 
         let info = try Tool.run(
-            "info", "picture.bad", "--json", "--plugin-dir", place.path, directory: place.path,
+            "info", "image.bad", "--json", "--plugin-dir", place.path, directory: place.path,
             environment: environment)
         let error = info.documents.first?["error"]
         #expect(info.status == 69, "\(info.stdout)\(info.stderr)")
@@ -88,22 +88,22 @@ import Testing
 
         let doctor = try Tool.run("doctor", "--plugin-dir", place.path, environment: environment)
         #expect(doctor.status == 69)
-        #expect(doctor.stdout.contains("    refused: there is no sandbox here\n"), "\(doctor.stdout)")
+        #expect(doctor.stdout.contains("    refused: this system has no sandbox\n"), "\(doctor.stdout)")
 
         let off = try Tool.run(
-            "info", "picture.bad", "--isolation", "off", "--plugin-dir", place.path, directory: place.path,
+            "info", "image.bad", "--isolation", "off", "--plugin-dir", place.path, directory: place.path,
             environment: environment)
         #expect(off.status == 0, "\(off.stderr)")
     }
 
-    /// A word of `deny-calls.c`: with either wall missing the other one still has the fonts, and nothing else.
+    /// An argument of `deny-calls.c`: without one mechanism, the other one still allows only the fonts.
     @Test(
         .enabled(if: readFile("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf") != nil),
         arguments: ["namespaces", "landlock"])
-    func `lets a plugin read fonts where a wall is missing`(word: String) throws {
+    func `let a plugin read fonts with one mechanism missing`(word: String) throws {
         let source = "\(Repository.root)/Tests/ThirdParty/isolation/deny-calls.c"
         try #require(try run(["cc", "-std=c11", "-O1", source, "-o", place.file("deny-calls")]).status == 0)
-        place.write(Array("BAD!".utf8), to: "picture.bad")
+        place.write(Array("BAD!".utf8), to: "image.bad")
         func convert(_ font: String, _ read: String, _ output: String) throws -> CommandResult {
             let folder = TemporaryDirectory()
             try PluginBuilder.build(
@@ -111,7 +111,7 @@ import Testing
                 flags: ["-DFONT=\"\(font)\"", #"-DMANIFEST_ISOLATION="{\"read\": [\#(read)]}""#], into: folder.path)
             return try run(
                 [
-                    place.file("deny-calls"), word, "--", Tool.path, "convert", "picture.bad", "-o", output,
+                    place.file("deny-calls"), word, "--", Tool.path, "convert", "image.bad", "-o", output,
                     "--isolation", "auto", "--plugin-dir", folder.path,
                 ], directory: place.path, environment: Tool.environment)
         }

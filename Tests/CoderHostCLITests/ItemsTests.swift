@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Fixtures/heif/collection.heic` holds three images and a thumbnail; its recipe prints the digests.
+/// `Fixtures/heif/collection.heic` contains three images and a thumbnail; its recipe prints the hashes.
 @Suite(.timeLimit(.minutes(40))) struct `Items on the command line` {
     let place = TemporaryDirectory()
     private let file = Repository.fixture("heif/collection.heic")
@@ -28,7 +28,7 @@ import Testing
         #expect(items.map { $0["of"].integer } == [nil, nil, nil, 0])
     }
 
-    @Test func `are all extracted, each with the pixels that convert writes`() throws {
+    @Test func `are extracted with the same pixels as convert writes`() throws {
         let result = try tool("frames", "extract", "--items", file, "-o", "x{n}.png", "--json")
         let written = try #require(result.documents.first)["items"].list
 
@@ -44,22 +44,22 @@ import Testing
         #expect(try !areEqual("x0.png", "x1.png"))
     }
 
-    @Test func `are all written but thumbnails by convert, and one warns of the others`() throws {
+    @Test func `are written by convert except thumbnails, with a warning for a single one`() throws {
         let all = try tool("convert", file, "--item", "all", "-o", "a{item}.png", "--json")
         let one = try tool("convert", file, "-o", "one.png", "--json")
 
         #expect(all.status == 0 && all.documents.map { $0["output"].text } == ["a0.png", "a1.png", "a2.png"])
         #expect(all.documents.allSatisfy { $0["warnings"].list.isEmpty })
         let warnings = try #require(one.documents.first)["warnings"].list.compactMap(\.text)
-        #expect(warnings.count == 1 && warnings[0].contains("holds 3 images, of which one is written"), "\(warnings)")
+        #expect(warnings.count == 1 && warnings[0].contains("holds 3 images, but only one is written"), "\(warnings)")
         #expect(try areEqual("a0.png", "one.png"))
         #expect(try tool("convert", file, "--page", "3", "-o", "page.png").status == 0)
         #expect(try areEqual("a2.png", "page.png"))
     }
 
-    @Test func `are written but for those that are damaged, which the error counts`() throws {
+    @Test func `are written except damaged ones, which the error counts`() throws {
         var bytes = try #require(readFile(file))
-        // The stream of the second image begins the data.
+        // The data begins with the stream of the second image.
         bytes.replaceSubrange(995..<3395, with: [UInt8](repeating: 0xFF, count: 2400))
         place.write(bytes, to: "damaged.heic")
 
@@ -67,12 +67,12 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
 
         #expect(all.status == 65 && all.stderr.contains("item 1: "), "\(all.stderr)")
-        #expect(all.stderr.contains("(1 of 3 images failed, the others are written)"), "\(all.stderr)")
+        #expect(all.stderr.contains("(1 of 3 images failed, the others were written)"), "\(all.stderr)")
         #expect(Set(names) == ["damaged.heic", "d0.png", "d2.png"])
         #expect(try size(of: "d2.png") == Self.sizes[2])
     }
 
-    @Test func `that cannot be described fail with all, and the others are written`() throws {
+    @Test func `without description fail with --item all, and the others are written`() throws {
         let torn = "-DBEHIND_ITEMS=(index==2?fail(&d->base,error,CPI_REFUSED,\"torn\"):CPI_END)"
         try PluginBuilder.build(
             "faulty/none.c", flags: ["-DITEM_ROLE=CPI_ITEM_PRIMARY", torn], into: place.path, named: "libcoder-torn.so")
@@ -81,17 +81,20 @@ import Testing
         let all = try tool("convert", "--plugin-dir", ".", "a.flt", "--item", "all", "-o", "t{item}.png")
 
         #expect(all.status == 69, "\(all.stderr)")
-        #expect(all.stderr.contains(": item 2 cannot be read: torn (1 of 3 images failed, the others are written)"), "\(all.stderr)")
+        #expect(
+            all.stderr.contains(": item 2 cannot be read: torn (1 of 3 images failed, the others were written)"),
+            "\(all.stderr)")
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
         #expect(Set(names) == ["libcoder-torn.so", "a.flt", "t0.png", "t1.png"])
     }
 
     @Test(arguments: [
-        (["--item", "4", "-o", "x.png"], "there is no item 4"), (["--page", "4", "-o", "x.png"], "there is no page 4"),
+        (["--item", "4", "-o", "x.png"], "there is no item 4"),
+        (["--page", "4", "-o", "x.png"], "page 4 does not exist"),
         (["--item", "all", "-o", "x.png"], "--item all writes several files"),
-        (["--item", "1", "--page", "1", "-o", "x.png"], "--item and --page both choose an image"),
+        (["--item", "1", "--page", "1", "-o", "x.png"], "--item and --page both select an image"),
     ])
-    func `that do not exist are refused, and nothing is written`(words: [String], message: String) throws {
+    func `that do not exist are refused without output`(words: [String], message: String) throws {
         let result = try Tool.run(["convert", file] + words, directory: place.path)
 
         #expect(result.status == 64 && result.stderr.contains(message), "\(result.stderr)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Fixtures/jpeg/multi-picture.jpg` holds a thumbnail and another image behind the first, `gain-map.jpg` a gain map.
+/// `Fixtures/jpeg/multi-picture.jpg` contains a thumbnail and a second image, `gain-map.jpg` a gain map.
 @Suite(.timeLimit(.minutes(40))) struct `Items of JPEG files on the command line` {
     private let place = TemporaryDirectory()
     private let file = Repository.fixture("jpeg/multi-picture.jpg")
@@ -26,7 +26,7 @@ import Testing
         #expect(pair[1]["kind"].text == Self.kind && pair[1]["of"].integer == 0)
     }
 
-    /// The last one is stored turned by its Exif orientation 6, so it comes out turned clockwise.
+    /// The last one has Exif orientation 6, so the output is rotated clockwise.
     @Test(arguments: [(0, "baseline-420", []), (1, "multi-picture-1", []), (2, "progressive-422", ["--rotate", "90"])])
     func `are converted with the pixels that djpeg decodes`(index: Int, name: String, turn: [String]) throws {
         let expected = Repository.fixture("jpeg/\(name).ppm")
@@ -36,21 +36,21 @@ import Testing
         #expect(same.status == 0, "\(same.stdout)\(same.stderr)")
     }
 
-    @Test func `are told of by convert and info where they are left out, thumbnails are not`() throws {
+    @Test func `are reported by convert and info if skipped, except thumbnails`() throws {
         for command in [["convert", file, "-o", "x.png", "--json"], ["info", "--json", file]] {
             let warnings = try warnings(try Tool.run(command, directory: place.path))
             #expect(warnings.count == 1 && warnings[0].contains("the file holds 2 images"), "\(warnings)")
         }
         let map = try warnings(try tool("convert", gainMap, "-o", "y.png", "--json"))
         #expect(map == ["item 1 (\(Self.kind)) is not written"])
-        let embedded = try tool("convert", Repository.fixture("pictures/photo.jpg"), "-o", "z.png", "--json")
+        let embedded = try tool("convert", Repository.fixture("images/photo.jpg"), "-o", "z.png", "--json")
         #expect(try warnings(embedded).isEmpty)
     }
 
-    @Test func `keep their metadata in a rewrite, which tells so`() throws {
+    @Test func `keep their metadata in a rewrite, with a warning`() throws {
         let position = "item 2 keeps its metadata (gps): only the first image is changed"
         #expect(try warnings(try tool("rewrite", file, "--strip", "gps", "-o", "x.jpg", "--json")) == [position])
-        // The first image has no position any more: there is nothing to change, and the other one still has it.
+        // The first image has no location any more; the second image still has one.
         #expect(try warnings(try tool("rewrite", "x.jpg", "--strip", "gps", "-o", "y.jpg", "--json")) == [position])
         #expect(try warnings(try tool("rewrite", gainMap, "--strip", "gps", "-o", "w.jpg", "--json")).isEmpty)
         #expect(try warnings(try tool("rewrite", file, "--strip", "thumbnail", "-o", "t.jpg", "--json")).isEmpty)
@@ -61,7 +61,8 @@ import Testing
         let dropped = "the other images of the file are not in the output"
         #expect(left.contains(dropped) && left.allSatisfy { !$0.contains("its metadata") }, "\(left)")
         #expect(try #require(try tool("info", "--items", "--json", "v.jpg").documents.first)["items"].list.count == 1)
-        let turned = try warnings(try tool("rewrite", file, "--flip", "horizontal", "--strip", "gps", "-o", "u.jpg", "--json"))
+        let turned = try warnings(
+            try tool("rewrite", file, "--flip", "horizontal", "--strip", "gps", "-o", "u.jpg", "--json"))
         #expect(turned.contains(dropped) && !turned.contains(position), "\(turned)")
     }
 }

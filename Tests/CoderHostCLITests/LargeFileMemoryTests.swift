@@ -1,20 +1,20 @@
 import TestSupport
 import Testing
 
-/// A large file is read where it is needed, and never in memory as a whole.
+/// The command reads only the needed parts of a large file.
 @Suite struct `Memory of a large file` {
     private let place = TemporaryDirectory()
 
-    /// A JPEG of 40 MB, most of them in comments.
+    /// A JPEG of 40 MB, mostly comments.
     private func write(_ name: String) throws {
-        let picture = try #require(readFile(Repository.fixture("pictures/f.jpg")))
+        let image = try #require(readFile(Repository.fixture("images/f.jpg")))
         let comment = [0xFF, 0xFE, 0xFF, 0xFF] + [UInt8](repeating: 0x20, count: 0xFFFD)
-        var bytes = Array(picture[..<2])
+        var bytes = Array(image[..<2])
         for _ in 0..<620 { bytes += comment }
-        place.write(bytes + picture[2...], to: name)
+        place.write(bytes + image[2...], to: name)
     }
 
-    @Test func `is little where a JPEG is made smaller`() throws {
+    @Test func `is small while shrinking a JPEG`() throws {
         try write("large.jpg")
 
         let result = try run(

@@ -6,7 +6,7 @@ import ImageProcessing
 @Suite(.timeLimit(.minutes(40))) struct `The command list` {
     static let plugins = ["farbfeld", "gif", "heif", "jpeg", "png", "webp"]
 
-    @Test func `shows every plugin beside the command with its status and file`() throws {
+    @Test func `lists all plugins beside the command with status and file`() throws {
         let result = try Tool.run("list")
 
         #expect(result.status == 0)
@@ -20,7 +20,7 @@ import ImageProcessing
         }
     }
 
-    @Test func `prints one JSON document with what the manifests say`() throws {
+    @Test func `prints the manifests as one JSON document`() throws {
         let document = Document(try Tool.run("list", "--json").stdout)
 
         #expect(document["schema"].integer == 1)
@@ -32,7 +32,7 @@ import ImageProcessing
         #expect(option?["values"].list.map(\.text) == ["444", "422", "420"])
     }
 
-    @Test func `shows formats with who reads and writes them`() throws {
+    @Test func `lists formats with their decoders and encoders`() throws {
         let lines = try Tool.run("list", "--formats").lines
         let rows = Dictionary(
             uniqueKeysWithValues: lines.dropFirst().map { line in
@@ -57,7 +57,7 @@ import ImageProcessing
         #expect(result.stdout.contains("\nOrder: "))
     }
 
-    @Test func `tells two plugins of one format apart, and which of them is first`() throws {
+    @Test func `distinguishes two plugins of one format and their order`() throws {
         let place = TemporaryDirectory()
         try PluginBuilder.build("bad/claims-formats.c", into: place.path)
 
@@ -71,7 +71,7 @@ import ImageProcessing
         #expect(order["coders"].list.allSatisfy { $0["why"].text?.contains("priority") == true })
     }
 
-    @Test func `says what a folder with broken files lacks, and what would help`() throws {
+    @Test func `reports problems and remedies of broken files`() throws {
         let place = TemporaryDirectory()
         try PluginBuilder.writeText(into: place.path)
         try PluginBuilder.build("bad/no-note.c", into: place.path)
@@ -91,12 +91,12 @@ import ImageProcessing
         #expect(result.stdout.contains("libcoderhost-absent.so.3"))
     }
 
-    @Test(arguments: 4...6) func `names a folder that cannot be read for want of descriptors`(count: Int) throws {
-        // What a test runner has open is closed first, so that the number means the same everywhere.
+    @Test(arguments: 4...6) func `names a folder that is unreadable without descriptors`(count: Int) throws {
+        // Closes the descriptors of the test runner first, so that the limit has the same effect everywhere.
         let script = """
             for i in $(seq 3 63); do eval "exec $i>&-"; done
             ulimit -n \(count)
-            exec "$coderhost" \(count == 4 ? "list" : "info '\(Repository.fixture("pictures/f.png"))'") --json
+            exec "$coderhost" \(count == 4 ? "list" : "info '\(Repository.fixture("images/f.png"))'") --json
             """
 
         let result = try Tool.shell(script)
@@ -108,7 +108,7 @@ import ImageProcessing
             #expect(result.stderr.contains("ulimit -n 256 (now 4)"))
         } else if let error = result.documents.first?["error"], error.exists {
             #expect(result.status == 69 && error["code"].text == "noCoder", "\(result.stdout)")
-            #expect(error["message"].text == "no coder that could be found takes these bytes")
+            #expect(error["message"].text == "no readable plugin decodes these bytes")
             #expect(error["hint"].text == "allow the process more open files: ulimit -n 256 (now \(count))")
             #expect(error["attempts"][0].text?.hasSuffix("could not be read: Too many open files") == true)
         } else {
@@ -116,22 +116,22 @@ import ImageProcessing
         }
     }
 
-    @Test func `says which file is used in the place of one in quarantine`() throws {
+    @Test func `names the file used instead of a quarantined one`() throws {
         let place = TemporaryDirectory()
         let (first, second) = (place.folder("first"), place.folder("second"))
         let failed = try PluginBuilder.build("bad/constructor-aborts.c", into: first, named: "libcoder-bad.so")
         let works = try PluginBuilder.build("bad/claims-formats.c", into: second, named: "libcoder-bad.so")
         let words = ["--plugin-dir", first, "--plugin-dir", second]
-        let picture = place.write(Array("BAD!".utf8), to: "picture.bad")
-        let crash = try Tool.run(["info", picture] + words, environment: ["HOME": place.path])
+        let image = place.write(Array("BAD!".utf8), to: "image.bad")
+        let crash = try Tool.run(["info", image] + words, environment: ["HOME": place.path])
         try #require(crash.status == 70, "\(crash.stderr)")
 
         let list = try Tool.run(["list"] + words, environment: ["HOME": place.path])
-        let info = try Tool.run(["info", picture] + words, environment: ["HOME": place.path])
+        let info = try Tool.run(["info", image] + words, environment: ["HOME": place.path])
 
         #expect(list.lines.contains("\(works) is ready: in place of \(failed), which is quarantined"), "\(list.stdout)")
         #expect(list.stdout.contains("libcoder-bad.so is not used (quarantined): "))
-        #expect(info.stdout.hasPrefix("\(picture): bad 2x2"), "\(info.stderr)")
+        #expect(info.stdout.hasPrefix("\(image): bad 2x2"), "\(info.stderr)")
     }
 
     @Test func `runs no plugin`() throws {
@@ -143,32 +143,32 @@ import ImageProcessing
         }
     }
 
-    @Test func `says in a folder without plugins that some can be built, and still speaks PAM`() throws {
+    @Test func `suggests to build plugins in an empty folder, and still supports PAM`() throws {
         let place = TemporaryDirectory()
         let copy = try Tool.copy(into: place)
-        place.write(Fixture.named("pictures/f.ppm").bytes, to: "f.ppm")
+        place.write(Fixture.named("images/f.ppm").bytes, to: "f.ppm")
 
         let list = try run([copy, "list"], environment: Tool.environment)
         let formats = try run([copy, "list", "--formats"], environment: Tool.environment)
         let info = try run([copy, "info", place.file("f.ppm")], environment: Tool.environment)
 
-        // A machine on which coderhost is installed has plugins whatever stands beside the copy.
+        // With an installed coderhost, there are plugins independent of this copy.
         try #require(
             Document(try run([copy, "list", "--json"], environment: Tool.environment).stdout)["plugins"].list.isEmpty)
         #expect(list.status == 0)
         #expect(list.stdout.contains("no plugins are installed"))
-        #expect(list.stderr.contains("`--product coderhost` alone builds no plugins"))
+        #expect(list.stderr.contains("--product coderhost builds no plugins"))
         #expect(list.stderr.contains(place.path))
         #expect(formats.lines.dropFirst().map { $0.prefix { $0 != " " } } == ["pam", "pbm", "pgm", "pnm", "ppm"])
         #expect(info.stdout.contains("31x17"))
     }
 
-    @Test func `names the plugin that is missing when a picture cannot be opened`() throws {
+    @Test func `names the missing plugin for an unsupported image`() throws {
         let place = TemporaryDirectory()
         let copy = try Tool.copy(plugins: ["png"], into: place)
-        let picture = Fixture.named("pictures/f.heic").path
+        let image = Fixture.named("images/f.heic").path
 
-        let refused = try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment)
+        let refused = try run([copy, "convert", image, "-o", place.file("f.png")], environment: Tool.environment)
         #expect(refused.status == 69)
         #expect(refused.stderr.contains("libcoder-heif.so"))
         #expect(!FileManager.default.fileExists(atPath: place.file("f.png")))
@@ -176,6 +176,6 @@ import ImageProcessing
         try FileManager.default.copyItem(
             atPath: "\(Repository.products)/libcoder-heif.so", toPath: place.file("libcoder-heif.so"))
         #expect(
-            try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment).status == 0)
+            try run([copy, "convert", image, "-o", place.file("f.png")], environment: Tool.environment).status == 0)
     }
 }

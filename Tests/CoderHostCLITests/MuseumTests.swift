@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Plugins as they were built against each minor, in the host of today.
+/// Plugins built against each minor version, in the current host.
 @Suite(.timeLimit(.minutes(40))) struct `A plugin of an older minor` {
     struct Exhibit: Sendable, CustomTestStringConvertible {
         var minor: String
@@ -12,7 +12,7 @@ import Testing
         var format: String { source.hasSuffix("qoi.c") ? "qoi" : "film" }
         var testDescription: String { "\(source) with the header of \(minor)" }
 
-        /// Builds it with the kept header alone, and that header's own default minor.
+        /// Builds the plugin with the archived header and its default minor version.
         func build(into folder: TemporaryDirectory) throws {
             let museum = "\(Repository.root)/Tests/Museum"
             let result = try run([
@@ -28,7 +28,7 @@ import Testing
 
     let place = TemporaryDirectory()
 
-    @Test(arguments: exhibits) func `is listed with the minor it was built for`(exhibit: Exhibit) throws {
+    @Test(arguments: exhibits) func `is listed with its minor version`(exhibit: Exhibit) throws {
         try exhibit.build(into: place)
 
         let listed = Document(try Tool.run("list", "--json", "--plugin-dir", place.path).stdout)
@@ -40,15 +40,15 @@ import Testing
 
     @Test(arguments: exhibits) func `writes and reads stills`(exhibit: Exhibit) throws {
         try exhibit.build(into: place)
-        let picture = Fixture.named("pictures/f.png")
+        let image = Fixture.named("images/f.png")
         let file = place.file("f.\(exhibit.format)")
 
-        let written = try Tool.run("convert", "--plugin-dir", place.path, picture.path, "-o", file)
+        let written = try Tool.run("convert", "--plugin-dir", place.path, image.path, "-o", file)
         let facts = try Tool.run("info", "--json", "--hash", "--plugin-dir", place.path, file).documents.first
 
         #expect(written.status == 0, "\(written.stderr)")
         #expect(facts?["coder"].text == "org.example.\(exhibit.format)")
-        #expect(facts?["pixel_sha256"].text == picture.expect?.pixelSHA256)
+        #expect(facts?["pixel_sha256"].text == image.expect?.pixelSHA256)
     }
 
     @Test(arguments: films) func `writes and reads animations`(exhibit: Exhibit) throws {
@@ -71,12 +71,12 @@ import Testing
         #expect(facts[1] == facts[0] && facts[2] == facts[0])
     }
 
-    @Test(arguments: exhibits) func `waits for what arrives, and reports what is cut`(exhibit: Exhibit) throws {
+    @Test(arguments: exhibits) func `decodes growing input and reports truncation`(exhibit: Exhibit) throws {
         try exhibit.build(into: place)
         let host = CoderHost(configuration: HostConfiguration(directories: [.init(place.path, origin: .argument)]))
         let file = place.file("f.\(exhibit.format)")
-        let picture = Fixture.named("pictures/f.png")
-        _ = try Tool.run("convert", "--plugin-dir", place.path, picture.path, "-o", file)
+        let image = Fixture.named("images/f.png")
+        _ = try Tool.run("convert", "--plugin-dir", place.path, image.path, "-o", file)
         let bytes = try #require(readFile(file))
         let source = try ImageSource(growingTo: bytes.count, name: "f.\(exhibit.format)")
 
@@ -87,7 +87,7 @@ import Testing
         let cut = #expect(throws: CoderError.self) { try host.manager.decode(ImageSource(Array(bytes.dropLast(50)))) }
 
         #expect(early?.code == .needsInput)
-        #expect(PixelDigest.of(try host.manager.decode(source).pixels) == picture.expect?.pixelSHA256)
+        #expect(PixelDigest.of(try host.manager.decode(source).pixels) == image.expect?.pixelSHA256)
         #expect(cut?.code == .truncated)
     }
 }

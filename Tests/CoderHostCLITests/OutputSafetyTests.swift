@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever ends a command, and wherever: an output is absent, old or complete, and nothing lies about.
+/// An interrupted command leaves its output absent, old or complete, and no temporary files.
 @Suite(.timeLimit(.minutes(40))) struct `Outputs` {
     let place = TemporaryDirectory()
 
-    /// Root can take a file system away from one process; nobody else can, and not in every container.
+    /// Whether the test can mount file systems: it needs root, and not all containers allow it.
     static let mayMount =
         geteuid() == 0 && (try? run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]))?.status == 0
 
-    /// Every command that writes files, as words behind `"$coderhost"`; `$o` is the folder, the inputs stand beside it.
+    /// All commands that write files, as arguments of `"$coderhost"`; `$o` is the output folder beside the inputs.
     static let writers = [
         "convert photo.png -o $o/out.pam", "convert photo.png -o $o/out.png", "thumbnail photo.png -s 150 -o $o/t.pam",
         "frames extract photo.png -o $o/f{n}.pam --timing $o/f.json", "frames assemble photo.png -o $o/a.apng",
@@ -22,11 +22,11 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: place.file(folder)).sorted()
     }
 
-    private func bring(_ pictures: String...) throws {
-        for name in pictures { try Tool.copy(Repository.fixture("pictures/\(name)"), to: place.file(name)) }
+    private func bring(_ images: String...) throws {
+        for name in images { try Tool.copy(Repository.fixture("images/\(name)"), to: place.file(name)) }
     }
 
-    /// Runs a script with mounts of its own, for root only.
+    /// Runs a script with its own mounts; needs root.
     private func apart(_ script: String) throws -> CommandResult {
         let result = try run(
             ["unshare", "-m", "bash", "-uc", script], directory: place.path,
@@ -48,7 +48,7 @@ import Testing
         "$coderhost" convert 0.pam -o out.$suffix; sha256sum <out.$suffix
         """
 
-    /// Two pictures, and what they become.
+    /// Two images and their outputs.
     private func prepare(_ suffix: String) throws -> Set<String> {
         try bring("photo.png", "photo.jpg")
         var known: Set<String> = ["absent"]
@@ -63,7 +63,7 @@ import Testing
         return known
     }
 
-    @Test(arguments: ["png", "pam"]) func `are old or complete when the process is killed`(suffix: String) throws {
+    @Test(arguments: ["png", "pam"]) func `are old or complete if the process is killed`(suffix: String) throws {
         let known = try prepare(suffix)
 
         let result = try run(
@@ -74,8 +74,8 @@ import Testing
         #expect(try names() == ["0.pam", "1.pam", "out.\(suffix)", "photo.jpg", "photo.png"])
     }
 
-    /// Without `/proc` a file cannot be given its name later, as on a file system that has no files without a name.
-    @Test(.enabled(if: mayMount)) func `leave nothing that the next one does not clear away`() throws {
+    /// Without `/proc`, unnamed files cannot be linked, as on a file system without O_TMPFILE.
+    @Test(.enabled(if: mayMount)) func `leave only temporary files that the next process removes`() throws {
         let known = try prepare("pam")
 
         let result = try apart("umount -l /proc; suffix=pam\n" + Self.killing)
@@ -84,7 +84,7 @@ import Testing
         #expect(try names() == ["0.pam", "1.pam", "out.pam", "photo.jpg", "photo.png"])
     }
 
-    @Test func `take away what a killed process left, and nothing of one that works`() throws {
+    @Test func `remove temporary files of killed processes, but not of running ones`() throws {
         try bring("photo.ppm")
         place.write([1], to: "out.pam")
         place.write([2], to: ".out.pam.coderhost-0.tmp")
@@ -109,8 +109,8 @@ import Testing
         #expect(try names() == [".other.coderhost-0.tmp", "out.pam", "photo.ppm", "toy"])
     }
 
-    /// Ended between its writing and its name, by what stands in the way of the call in between.
-    @Test func `of small files go with the next one, too`() throws {
+    /// Ends the process between write and rename, by blocking the call in between.
+    @Test func `of small files leave temporary files that the next process removes`() throws {
         let stop = "#include <signal.h>\nint fsync(int file) { return raise(SIGKILL) + file; }\n"
         place.write(Array(stop.utf8), to: "end.c")
         let result = try Tool.shell(
@@ -125,7 +125,7 @@ import Testing
         #expect(try names() == ["key", "key.pub"])
     }
 
-    @Test func `of a measurement go with the next one when it was killed`() throws {
+    @Test func `of a killed benchmark are removed by the next one`() throws {
         try bring("photo.png")
         place.folder("tmp")
         place.folder("tmp/coderhost-temporary-mine")
@@ -145,21 +145,21 @@ import Testing
         #expect(try names("tmp") == ["coderhost-backup"])
     }
 
-    // MARK: No room, no right
+    // MARK: Full disk, missing permissions
 
-    @Test(.enabled(if: mayMount), arguments: writers) func `are not there when the disk is full`(words: String) throws {
+    @Test(.enabled(if: mayMount), arguments: writers) func `are absent if the disk is full`(words: String) throws {
         try bring("photo.png", "photo.jpg")
         place.folder("o")
 
         let result = try apart(
             "mount -t tmpfs -o size=8k none $o; \"$coderhost\" \(words) >/dev/null; echo $?; ls -A $o")
 
-        // Of several pictures those that fit may be there; none does.
+        // Smaller images could be written, but none fits.
         #expect(result.stdout == "74\n", "\(result.stdout)\(result.stderr)")
         #expect(result.stderr.contains("No space left on device"), "\(result.stderr)")
     }
 
-    @Test(arguments: writers) func `are not there when they may not grow`(words: String) throws {
+    @Test(arguments: writers) func `are absent above the file size limit`(words: String) throws {
         try bring("photo.png", "photo.jpg")
         place.folder("o")
 
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(.enabled(if: mayMount), arguments: writers)
-    func `are refused where nothing can be written`(words: String) throws {
+    func `are refused in an unwritable folder`(words: String) throws {
         try bring("photo.png", "photo.jpg")
         place.folder("o")
 
@@ -184,9 +184,9 @@ import Testing
         #expect(result.stderr.contains("  try: "))
     }
 
-    // MARK: A process that lacks something
+    // MARK: Missing resources
 
-    @Test func `never take the place of a standard stream that is closed`() throws {
+    @Test func `never use the descriptor of a closed standard stream`() throws {
         try bring("photo.png")
         place.folder("plain")
         let script = """
@@ -207,7 +207,7 @@ import Testing
         #expect(result.lines == ["/dev/null", "/dev/null", "0", "0", "0", "0", "74"], "\(result.stderr)")
     }
 
-    @Test func `are made with sixteen descriptors`() throws {
+    @Test func `are written with sixteen descriptors`() throws {
         try bring("photo.png", "photo.jpg", "three-frames.gif")
         place.folder("o")
         let script =
@@ -220,29 +220,29 @@ import Testing
 
         let result = try Tool.shell(script, directory: place.path, environment: ["o": place.file("o")])
 
-        // compare ends with 1 where pictures differ.
+        // compare exits with 1 if images differ.
         #expect(result.stdout == "", "\(result.stdout)\(result.stderr)")
         #expect(!result.stderr.contains("Too many open files"), "\(result.stderr)")
         #expect(try names("o").count >= 12)
     }
 
     @Test(arguments: 3...9)
-    func `are made or refused with a reason when hardly a file can be opened`(count: Int) throws {
+    func `are written, or refused with a reason, with too few descriptors`(count: Int) throws {
         try bring("photo.png", "photo.ppm")
         place.folder("o")
         let result = try run(
             ["prlimit", "--nofile=\(count)", Tool.path, "convert", "photo.png", "-o", "o/x.pam"], directory: place.path,
             environment: Tool.environment)
 
-        // 127: the loader itself could not open a library.
+        // 127: the dynamic loader could not open a library.
         #expect([0, 66, 69, 73, 74, 127].contains(result.status), "\(result.status): \(result.stderr)")
-        // With four, the folder of the plugins cannot be read any more, and they count as not installed.
+        // With four descriptors, the plugin folder is unreadable, so no plugin is installed.
         let reasons = count == 4 ? /Too many open files|Error 24|not installed/ : /Too many open files|Error 24/
         #expect(result.status == 0 ? result.stderr.isEmpty : result.stderr.contains(reasons))
         #expect(try names("o") == (result.status == 0 ? ["x.pam"] : []))
     }
 
-    @Test(.enabled(if: mayMount)) func `are made or refused with a reason where there is no proc`() throws {
+    @Test(.enabled(if: mayMount)) func `are written, or refused with a reason, without proc`() throws {
         try bring("photo.png", "photo.ppm")
         place.folder("o")
         let script = """

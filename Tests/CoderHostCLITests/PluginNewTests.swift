@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A language of `plugin new`, and whether this machine can build it.
+/// A language of `plugin new`, and whether this system can build it.
 struct TemplateLanguage: Sendable, CustomTestStringConvertible {
     var name: String
     var compiler: String
@@ -11,7 +11,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         TemplateLanguage(name: "c", compiler: "cc"), TemplateLanguage(name: "swift", compiler: "swift"),
         TemplateLanguage(name: "rust", compiler: "cargo"),
     ]
-    /// C and Swift are part of the set-up; Rust need not be.
+    /// C and Swift are required; Rust is optional.
     static let built = all.filter { $0.name != "rust" || $0.isInstalled }
 
     private var isInstalled: Bool { (try? run([compiler, "--version"]))?.status == 0 }
@@ -26,7 +26,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: TemplateLanguage.built)
-    func `builds, is listed, and brings a picture there and back`(language: TemplateLanguage) throws {
+    func `builds, is listed, and round-trips an image`(language: TemplateLanguage) throws {
         let created = try Tool.run("plugin", "new", "my-toy", "--lang", language.name, directory: place.path)
         let folder = place.file("coder-my-toy")
         try #require(created.status == 0, "\(created.stderr)")
@@ -39,7 +39,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         let symbols = ["nm", "-D", "--defined-only", "--format=just-symbols", "libcoder-my-toy.so"]
         #expect(try run(symbols, directory: folder).lines == ["cpi_entry_1"])
 
-        // A build without the kit has no such verb.
+        // A build without the kit lacks this subcommand.
         if try Tool.run("plugin", "--help").stdout.contains("coderhost plugin check") {
             let checked = try Tool.run("plugin", "check", "\(folder)/libcoder-my-toy.so")
             #expect(checked.status == 0, "\(checked.stdout)\(checked.stderr)")
@@ -49,7 +49,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         let plugin = listed["plugins"].list.first { $0["plugin"].text == "org.example.my-toy-plugin" }
         #expect(plugin?["status"].text == "ready")
 
-        let source = Fixture.named("pictures/f.png")
+        let source = Fixture.named("images/f.png")
         let toy = place.file("f.my-toy")
         let back = place.file("back.png")
         for (from, to) in [(source.path, toy), (toy, back)] {
@@ -72,7 +72,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: TemplateLanguage.all)
-    func `has every placeholder filled in, and what it says it has`(language: TemplateLanguage) throws {
+    func `has no unfilled placeholder and all documented files`(language: TemplateLanguage) throws {
         let folder = place.file("some where")
         let result = try Tool.run(
             "plugin", "new", "x2", "--lang", language.name, "--id", "net.Some-One.x2", "-o", folder + "/", "--json")
@@ -94,28 +94,29 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
             let original =
                 readFile("\(template)/\(language.name)/\(source)") ?? readFile("\(template)/common/\(source)")
             let lines = String(decoding: try #require(original), as: UTF8.self).split(separator: "\n")
-            // What has no placeholder comes through as it stands, and nothing is lost.
+            // Lines without placeholders stay unchanged, and no line is lost.
             #expect(lines.count == text.split(separator: "\n").count, "\(name)")
             #expect(lines.filter { !$0.contains("@") && !text.contains($0) } == [], "\(name)")
         }
     }
 
     static let wrong: [(words: [String], status: Int32, says: String)] = [
-        ([], 64, "needs a NAME"), (["a", "b"], 64, "one word too many"), (["x"], 64, "cannot be the name"),
-        (["Big"], 64, "cannot be the name"), (["../up"], 64, "cannot be the name"), (["2d"], 64, "cannot be the name"),
-        (["a-"], 64, "cannot be the name"), (["naïve"], 64, "cannot be the name"),
-        ([String(repeating: "a", count: 33)], 64, "cannot be the name"),
-        (["toy", "--lang", "rust "], 64, "no template"),
-        (["toy", "--lang", "swfit"], 64, "did you mean --lang swift?"), (["toy", "--id", "toy"], 64, "is no id"),
-        (["toy", "--id", "a..b"], 64, "is no id"), (["toy", "--id", "a.\"b"], 64, "is no id"),
-        (["toy", "-o", "there"], 73, "there already"), (["toy", "-o", "there/"], 73, "there already"),
-        (["toy", "-o", "empty"], 73, "there already"), (["toy", "-o", "dangling"], 73, "there already"),
-        (["toy", "-o", "nowhere/x"], 73, "cannot be created"), (["toy", "-o", ""], 73, "no new folder"),
-        (["toy", "-o", "empty/.."], 73, "no new folder"), (["toy", "-o", "/proc/x"], 73, "cannot be created"),
+        ([], 64, "needs a NAME"), (["a", "b"], 64, "unexpected argument"), (["x"], 64, "invalid format name"),
+        (["Big"], 64, "invalid format name"), (["../up"], 64, "invalid format name"),
+        (["2d"], 64, "invalid format name"),
+        (["a-"], 64, "invalid format name"), (["naïve"], 64, "invalid format name"),
+        ([String(repeating: "a", count: 33)], 64, "invalid format name"),
+        (["toy", "--lang", "rust "], 64, "invalid --lang value"),
+        (["toy", "--lang", "swfit"], 64, "did you mean --lang swift?"), (["toy", "--id", "toy"], 64, "invalid id"),
+        (["toy", "--id", "a..b"], 64, "invalid id"), (["toy", "--id", "a.\"b"], 64, "invalid id"),
+        (["toy", "-o", "there"], 73, "exists already"), (["toy", "-o", "there/"], 73, "exists already"),
+        (["toy", "-o", "empty"], 73, "exists already"), (["toy", "-o", "dangling"], 73, "exists already"),
+        (["toy", "-o", "nowhere/x"], 73, "cannot create"), (["toy", "-o", ""], 73, "not a valid name"),
+        (["toy", "-o", "empty/.."], 73, "not a valid name"), (["toy", "-o", "/proc/x"], 73, "cannot create"),
     ]
 
     @Test(arguments: wrong.indices)
-    func `is refused with a reason, and nothing is left behind`(index: Int) throws {
+    func `is refused with a reason and leaves no files`(index: Int) throws {
         let (words, status, says) = Self.wrong[index]
         place.write([1], to: "there")
         place.folder("empty")
@@ -135,7 +136,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         ("png", "org.example.png", "org.coderhost.png"), ("apng", "a.b", "org.coderhost.apng"),
         ("jpg", "org.example.jpg", "org.coderhost.jpeg"), ("farbfeld", "org.me.x", "org.coderhost.farbfeld"),
     ])
-    func `is told who serves its format already, who comes first, and what can be done`(
+    func `warns about an existing coder, the order and the remedy`(
         name: String, id: String, rival: String
     ) throws {
         let result = try Tool.run("plugin", "new", name, "--id", id, directory: place.path)
@@ -144,27 +145,27 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
 
         #expect(result.status == 0)
         #expect(result.stderr.hasPrefix("coderhost: warning: "), "\(result.stderr)")
-        #expect(result.stderr.contains("served already, by \(rival) (priority 1"))
+        #expect(result.stderr.contains("already has a coder, \(rival) (priority 1"))
         #expect(
-            result.stderr.contains("  .\(name) is written by \(rival), which comes before \(id) in the same folder"))
+            result.stderr.contains("  \(rival) encodes .\(name): it precedes \(id) in the same folder"))
         #expect(result.stderr.contains("coderhost plugin new my-\(name)"))
-        #expect(result.stderr.contains("from \(name == "apng" ? 111 : 101) on to come first"))
+        #expect(result.stderr.contains("\(name == "apng" ? 111 : 101) or more to come first"))
         #expect(Document(document)["rival"].text == rival)
     }
 
-    @Test func `is told that it comes first where its id does`() throws {
+    @Test func `warns that the new plugin precedes the existing one`() throws {
         let result = try Tool.run("plugin", "new", "png", "--id", "net.me.png", directory: place.path)
 
-        #expect(result.stderr.contains("  .png is written by net.me.png, which comes before org.coderhost.png"))
+        #expect(result.stderr.contains("  net.me.png encodes .png: it precedes org.coderhost.png"))
         #expect(result.stderr.contains("below 100 to come second;"))
     }
 
-    @Test func `is told nothing where its name is free`() throws {
+    @Test func `warns about nothing for a new format`() throws {
         let result = try Tool.run("plugin", "new", "toy", directory: place.path)
         #expect(result.status == 0 && result.stderr.isEmpty)
     }
 
-    @Test func `leaves nothing behind when there is no room`() throws {
+    @Test func `leaves no files if the disk is full`() throws {
         let result = try Tool.shell(
             #"ulimit -f 4; "$coderhost" plugin new toy || echo "status $?""#, directory: place.path)
 
@@ -173,7 +174,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])
     }
 
-    @Test func `goes to one of two who begin it at the same time`() throws {
+    @Test func `is created by only one of two concurrent calls`() throws {
         let result = try Tool.shell(
             #"for i in $(seq 8); do "$coderhost" plugin new toy >/dev/null 2>&1 && echo won & done; wait"#,
             directory: place.path)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `The command plugin` {
-    /// A home with a plugin in a folder that everybody can write.
+    /// A home folder with a plugin in a world-writable folder.
     private struct Home {
         let place = TemporaryDirectory()
         var plugins: String { place.file("plugins") }
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `vouches for a file wherever it stands, and takes that back`() throws {
+    @Test func `trusts a file in any folder, and removes the trust`() throws {
         let home = try Home()
         #expect(try home.status()["status"].text == "untrusted-path")
 
@@ -43,7 +43,7 @@ import Testing
         #expect(try home.status()["status"].text == "ready")
         #expect(try home.status()["tier"].text == "user")
         let doctor = try home.run("doctor").stdout
-        #expect(doctor.contains("\nTrust (--trust): owned\n  vouched for: \(home.plugin)\n"))
+        #expect(doctor.contains("\nTrust (--trust): owned\n  trusted files: \(home.plugin)\n"))
 
         let taken = try home.run("plugin", "untrust", "org.example.qoi-plugin", "--json")
         #expect(taken.status == 0)
@@ -52,7 +52,7 @@ import Testing
         #expect(try home.run("plugin", "untrust", home.plugin).status == 66)
     }
 
-    @Test(arguments: ["path", "hash", "id"]) func `takes back by any name`(kind: String) throws {
+    @Test(arguments: ["path", "hash", "id"]) func `removes trust by path, hash or id`(kind: String) throws {
         let home = try Home()
         let hash = Document(try home.run("plugin", "trust", "--json", "org.example.qoi-plugin").stdout)["sha256"].text
         let name = kind == "path" ? home.plugin : kind == "hash" ? try #require(hash) : "org.example.qoi-plugin"
@@ -61,7 +61,7 @@ import Testing
         #expect(try home.status()["status"].text == "untrusted-path")
     }
 
-    @Test func `signs, verifies and believes keys`() throws {
+    @Test func `signs, verifies and trusts keys`() throws {
         let home = try Home()
         let key = home.place.file("release.key")
         let made = try home.run("plugin", "keygen", "-o", key, "--name", "Example", "--expires", "2999-12-31", "--json")
@@ -90,11 +90,11 @@ import Testing
 
         #expect(try home.run("plugin", "untrust", "--revoke", id).status == 0)
         #expect(try home.status()["status"].text == "bad-signature")
-        #expect(try home.run("plugin", "trust", "\(key).pub").stderr.contains("was revoked"))
+        #expect(try home.run("plugin", "trust", "\(key).pub").stderr.contains("is revoked"))
         #expect(try home.run("doctor").stdout.contains("  key \(id) (Example), revoked: "))
     }
 
-    @Test func `revokes a key once, and takes that back`() throws {
+    @Test func `revokes a key once, and undoes it`() throws {
         let home = try Home()
         let key = home.place.file("k")
         let id = try #require(Document(try home.run("plugin", "keygen", "-o", key, "--json").stdout)["key"].text)
@@ -115,14 +115,14 @@ import Testing
 
         let back = try home.run("plugin", "trust", "--unrevoke", "\(key).pub")
 
-        #expect(back.status == 0 && back.stdout.contains("what it signed is used again"), "\(back.stderr)")
+        #expect(back.status == 0 && back.stdout.contains("its plugins are trusted again"), "\(back.stderr)")
         #expect(readFile(list) == Array("# mine\n8f3a21c07be94d55  # lost\n".utf8))
         #expect(try home.status()["status"].text == "ready")
         let twice = try home.run("plugin", "trust", "--unrevoke", id)
         #expect(twice.status == 66 && twice.stderr.contains("is not revoked"))
     }
 
-    @Test func `says at once when a file that is vouched for stays refused`() throws {
+    @Test func `reports a trusted file that is still refused`() throws {
         let home = try Home()
         let stack = try PluginBuilder.build(
             "bad/claims-formats.c", flags: ["-Wl,-z,execstack"], into: home.plugins, named: "libcoder-stack.so")
@@ -136,16 +136,17 @@ import Testing
         #expect(policy.status == 69 && policy.stderr.contains("still not used (unsigned)"))
     }
 
-    @Test func `warns when a file that is vouched for stands where nobody looks`() throws {
+    @Test func `warns about a trusted file outside the plugin folders`() throws {
         let home = try Home()
 
         let result = try Tool.run("plugin", "trust", home.plugin, environment: ["HOME": home.place.path])
 
         #expect(result.status == 0 && result.lines.count == 1)
-        #expect(result.stderr.hasPrefix("coderhost: warning: \(home.plugins) is not searched; "), "\(result.stderr)")
+        #expect(
+            result.stderr.hasPrefix("coderhost: warning: \(home.plugins) is not a plugin folder; "), "\(result.stderr)")
     }
 
-    @Test func `tells the halves of a key apart`() throws {
+    @Test func `distinguishes public and private keys`() throws {
         let home = try Home()
         let key = home.place.file("release.key")
         let id = try #require(Document(try home.run("plugin", "keygen", "-o", key, "--json").stdout)["key"].text)
@@ -156,13 +157,13 @@ import Testing
 
         #expect(result.status == 64)
         #expect(
-            result.stderr.contains("it is the public half of the key \(id), which is given away; the private one signs")
+            result.stderr.contains("this is the public key \(id); signing needs the private key")
         )
         #expect(result.stderr.contains("  try: --key \(key)\n"))
-        #expect(alone.stderr.contains("  try: name the file that plugin keygen -o made"))
+        #expect(alone.stderr.contains("  try: pass the file of plugin keygen -o, without .pub"))
     }
 
-    @Test func `notices what was changed after it was signed`() throws {
+    @Test func `detects changes after signing`() throws {
         let home = try Home()
         let key = home.place.file("k")
         try #require(try home.run("plugin", "keygen", "-o", key).status == 0)
@@ -175,12 +176,12 @@ import Testing
 
         #expect(result.status == 64)
         #expect(
-            Document(result.stdout)["error"]["message"].text?.contains("the file is not the one that was signed")
+            Document(result.stdout)["error"]["message"].text?.contains("the file differs from the signed file")
                 == true)
         #expect(try home.status()["status"].text == "bad-signature")
     }
 
-    @Test func `switches off and on`() throws {
+    @Test func `disables and enables plugins`() throws {
         let home = try Home()
         try Tool.permit(0o755, home.plugins)
 
@@ -196,36 +197,45 @@ import Testing
 
     @Test(
         arguments: [
-            (["plugin"], 64, "is missing", "coderhost plugin --help"),
-            (["plugin", "tryst"], 64, "plugin cannot tryst", "did you mean plugin trust?"),
+            (["plugin"], 64, "no subcommand", "coderhost plugin --help"),
+            (["plugin", "tryst"], 64, "unknown subcommand \"tryst\"", "did you mean plugin trust?"),
             (["plugin", "trust"], 64, "needs a FILE, an ID or a KEY.pub", "--help"),
-            (["plugin", "trust", "/nowhere/libcoder-x.so"], 66, "cannot be read: No such file", "check the name"),
-            (["plugin", "trust", "/dev/null"], 64, "no regular file", "name a libcoder-*.so"),
-            (["plugin", "trust", "/bin/true"], 64, "it is no plugin", "name a libcoder-*.so"),
             (
-                ["plugin", "trust", "org.example.qoi-plugim"], 66, "no file and no plugin",
+                ["plugin", "trust", "/nowhere/libcoder-x.so"], 66, "cannot read the file: No such file",
+                "check its name"
+            ),
+            (["plugin", "trust", "/dev/null"], 64, "not a regular file", "pass a libcoder-*.so"),
+            (["plugin", "trust", "/bin/true"], 64, "not a plugin", "pass a libcoder-*.so"),
+            (
+                ["plugin", "trust", "org.example.qoi-plugim"], 66, "no such file or plugin",
                 "did you mean org.example.qoi-plugin?"
             ),
-            (["plugin", "trust", "/etc/passwd.pub"], 66, "no such file", "check the name"),
+            (["plugin", "trust", "/etc/passwd.pub"], 66, "the file does not exist", "check the name"),
             (["plugin", "sign", "x"], 64, "needs --key KEY", "keygen"),
-            (["plugin", "sign", "x", "--key", "/nowhere/k"], 66, "there is no such key", "keygen"),
-            (["plugin", "sign", "x", "--key", "/etc/passwd"], 64, "others can read this private key", "chmod 600"),
+            (["plugin", "sign", "x", "--key", "/nowhere/k"], 66, "the key does not exist", "keygen"),
+            (
+                ["plugin", "sign", "x", "--key", "/etc/passwd"], 64, "other users can read this private key",
+                "chmod 600"
+            ),
             (["plugin", "keygen"], 64, "needs -o KEY", "--help"),
-            (["plugin", "keygen", "-o", "/nowhere/k"], 73, "cannot be written", "check the folder"),
-            (["plugin", "keygen", "-o", "/nowhere/k", "--expires", "2026-02-30"], 64, "takes a day such as", "--help"),
-            (["plugin", "keygen", "--key", "x"], 64, "--key belongs to plugin sign", "plugin keygen --help"),
-            (["plugin", "trust", "--unrevoke", "x"], 64, "only keys are revoked", "leave out --unrevoke"),
+            (["plugin", "keygen", "-o", "/nowhere/k"], 73, "cannot write the key", "check the folder"),
+            (
+                ["plugin", "keygen", "-o", "/nowhere/k", "--expires", "2026-02-30"], 64, "expected a date such as",
+                "--help"
+            ),
+            (["plugin", "keygen", "--key", "x"], 64, "--key is an option of plugin sign", "plugin keygen --help"),
+            (["plugin", "trust", "--unrevoke", "x"], 64, "needs the 16 digits", "omit --unrevoke"),
             (
                 ["plugin", "check", "x.so", "--effort", "ful"], 64, "--effort is quick or full, not \"ful\"",
                 "--effort full?"
             ),
             (["plugin", "check", "x.so", "--timeout", "0"], 64, "from 1 to 3600, not \"0\"", "--timeout 60"),
-            (["plugin", "untrust", "--revoke", "x"], 64, "only keys are revoked", "leave out --revoke"),
-            (["plugin", "disable", "org.example.nothing"], 66, "no file and no plugin", "plugins that are there"),
-            (["list", "--trust", "owner"], 64, "--trust knows any, owned, signed", "did you mean owned?"),
-            (["list", "--hash", "--formats"], 64, "--hash goes with neither", "--help"),
+            (["plugin", "untrust", "--revoke", "x"], 64, "needs the 16 digits", "omit --revoke"),
+            (["plugin", "disable", "org.example.nothing"], 66, "no such file or plugin", "installed plugins: "),
+            (["list", "--trust", "owner"], 64, "expected any, owned, signed", "did you mean owned?"),
+            (["list", "--hash", "--formats"], 64, "--hash cannot be combined with", "--help"),
         ] as [([String], Int32, String, String)])
-    func `says what is wrong, and what helps`(words: [String], status: Int32, message: String, hint: String) throws {
+    func `reports the error and a remedy`(words: [String], status: Int32, message: String, hint: String) throws {
         let home = try Home()
 
         let result = try Tool.run(
@@ -237,7 +247,7 @@ import Testing
         #expect(result.stdout.isEmpty)
     }
 
-    @Test func `goes on with the next operand`() throws {
+    @Test func `continues with the next operand`() throws {
         let home = try Home()
 
         let result = try home.run("plugin", "trust", "/dev/null", home.plugin)
@@ -248,21 +258,21 @@ import Testing
 
     // MARK: --trust
 
-    @Test func `is not asked where the policy allows everything`() throws {
+    @Test func `is not needed with the policy any`() throws {
         let home = try Home()
 
         let plugin = try home.status("--trust", "any")
 
         #expect(plugin["status"].text == "ready")
         #expect(plugin["tier"].text == "foreign")
-        let picture = home.place.file("f.qoi")
+        let image = home.place.file("f.qoi")
         #expect(
-            try home.run("convert", "--trust", "any", Repository.fixture("pictures/f.png"), "-o", picture).status == 0)
-        #expect(try home.run("info", picture).status != 0)
-        #expect(try home.run("info", "--trust=any", picture).status == 0)
+            try home.run("convert", "--trust", "any", Repository.fixture("images/f.png"), "-o", image).status == 0)
+        #expect(try home.run("info", image).status != 0)
+        #expect(try home.run("info", "--trust=any", image).status == 0)
     }
 
-    @Test func `takes the policy from the environment, which cannot weaken that of root`() throws {
+    @Test func `reads the policy from the environment, which cannot weaken it for root`() throws {
         let home = try Home()
 
         #expect(
@@ -271,12 +281,12 @@ import Testing
         #expect(try home.status(more: ["CODERHOST_TRUST": "signed"])["status"].text == "unsigned")
         #expect(try home.status("--trust", "any", more: ["CODERHOST_TRUST": "signed"])["status"].text == "ready")
         let wrong = try home.run("list", more: ["CODERHOST_TRUST": "sined"])
-        #expect(wrong.status == 64 && wrong.stderr.contains("CODERHOST_TRUST is \"sined\""))
+        #expect(wrong.status == 64 && wrong.stderr.contains("invalid CODERHOST_TRUST value \"sined\""))
     }
 
     // MARK: list --hash
 
-    @Test func `is told the hash of every file when asked`() throws {
+    @Test func `prints the hash of every file on request`() throws {
         let home = try Home()
         let hash = String(try TestSupport.run(["sha256sum", home.plugin]).stdout.prefix(64))
 

@@ -4,90 +4,90 @@ import Testing
 import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `The process` {
-    /// Under a hard limit that it cannot raise it has to refuse; `setpriv` takes the privilege to raise it away.
+    /// With a hard limit that it cannot raise, the command must refuse; `setpriv` removes the privilege to raise it.
     @Test(arguments: [32, 64, 96, 128, 256, 512, 1023, 1024, 2048])
-    func `works with a small stack limit, or says how much it needs`(kibibytes: Int) throws {
-        let pictures = ["f.png", "f.avif", "f.heic", "f.jpg", "f.webp"].map { Repository.fixture("pictures/\($0)") }
+    func `works with a small stack limit, or reports the needed size`(kibibytes: Int) throws {
+        let images = ["f.png", "f.avif", "f.heic", "f.jpg", "f.webp"].map { Repository.fixture("images/\($0)") }
         let place = TemporaryDirectory()
         for (limit, drop) in [("-S -s", ""), ("-s", "setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource ")] {
             for isolation in ["off", "auto", "require:limits"] {
                 let result = try Tool.shell(
                     """
                     ulimit \(limit) \(kibibytes)
-                    \(drop)"$coderhost" info --hash --isolation \(isolation) \(pictures.joined(separator: " ")) >info || exit
-                    \(drop)"$coderhost" convert --isolation \(isolation) \(pictures[1]) -o out.avif --overwrite
+                    \(drop)"$coderhost" info --hash --isolation \(isolation) \(images.joined(separator: " ")) >info || exit
+                    \(drop)"$coderhost" convert --isolation \(isolation) \(images[1]) -o out.avif --overwrite
                     """, directory: place.path)
                 let mayRaise = drop.isEmpty || kibibytes >= 1024 || geteuid() != 0 && limit == "-S -s"
                 #expect(result.status == (mayRaise ? 0 : 71), "\(limit) \(isolation): \(result.stderr)")
                 if !mayRaise {
                     #expect(
                         result.stderr.hasPrefix(
-                            "coderhost: the stack limit of \(kibibytes) KiB is too small: 1024 KiB are needed\n  try: "))
+                            "coderhost: the stack limit of \(kibibytes) KiB is too small: need 1024 KiB\n  try: "))
                 }
             }
         }
     }
 
     let place = TemporaryDirectory()
-    private let picture = Fixture.named("pictures/f.png")
+    private let image = Fixture.named("images/f.png")
 
-    // MARK: How it ends
+    // MARK: Exit codes
 
     static let ends: [(words: [String], status: Int32)] = [
-        (["info", "pictures/f.png"], 0),
-        (["info", "pictures/f.png", "nowhere"], 1),
+        (["info", "images/f.png"], 0),
+        (["info", "images/f.png", "nowhere"], 1),
         (["nonsense"], 64),
         (["info", "hostile/noise"], 65), (["info", "hostile/empty"], 65), (["info", "hostile/one-byte"], 65),
         (["info", "--hash", "hostile/truncated-f.png"], 65),
         (["info", "--hash", "hostile/wrong-checksum-idat.png"], 65),
         (["info", "nowhere"], 66),
-        (["info", "--coder", "none", "pictures/f.png"], 69),
-        (["convert", "pictures/f.png", "-o", "/dev/null", "-f", "xyz"], 69),
-        (["convert", "pictures/f.png", "-o", "/nowhere/f.png"], 73),
-        (["convert", "pictures/f.png", "-o", "/dev/full", "-f", "png"], 74), (["info", "pictures"], 74),
+        (["info", "--coder", "none", "images/f.png"], 69),
+        (["convert", "images/f.png", "-o", "/dev/null", "-f", "xyz"], 69),
+        (["convert", "images/f.png", "-o", "/nowhere/f.png"], 73),
+        (["convert", "images/f.png", "-o", "/dev/full", "-f", "png"], 74), (["info", "images"], 74),
         (["info", "hostile/header-65535x65535.png"], 77),
     ]
 
     @Test(arguments: ends.indices)
-    func `ends with the code of what went wrong`(index: Int) throws {
+    func `exits with the code of the error`(index: Int) throws {
         let (words, status) = Self.ends[index]
 
         #expect(try Tool.run(words, directory: "\(Repository.root)/Fixtures").status == status, "\(words)")
     }
 
-    @Test func `says in one message what, which file, why and what to try`() throws {
+    @Test func `reports file, reason and hint in one message`() throws {
         let result = try Tool.run("info", "nowhere.png", directory: place.path)
 
         #expect(result.stdout.isEmpty)
         #expect(result.stderr == "coderhost: nowhere.png: there is no such file\n  try: check the path\n")
     }
 
-    @Test func `reports a file that may not be read`() throws {
+    @Test func `reports an unreadable file`() throws {
         place.write([1], to: "secret.png")
         try Tool.permit(0, place.file("secret.png"))
         let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         try Tool.permit(0o755, place.path)
-        // Root reads everything, so the command runs as nobody there; and only where nobody may run it.
+        // Root can read every file, so the command runs as user nobody, if that user can execute it.
         let prefix = geteuid() == 0 ? words : []
         guard try run(prefix + [Tool.path, "--version"]).status == 0 else { return }
 
         let result = try run(prefix + [Tool.path, "info", place.file("secret.png")], environment: Tool.environment)
 
         #expect(result.status == 74 || result.status == 66, "\(result.status)")
-        #expect(result.stderr.contains("reading it is not allowed"))
+        #expect(result.stderr.contains("permission denied"))
     }
 
     // MARK: Pipes and names
 
-    @Test func `is silent when nobody reads its output`() throws {
-        let pictures = Repository.fixture("pictures")
+    @Test func `is silent if the reader of its output is gone`() throws {
+        let images = Repository.fixture("images")
         let script = """
             "$coderhost" list | head -1
             "$coderhost" info --json $(for i in $(seq 500); do echo f.png; done) | head -1
             "$coderhost" convert photo.png -o - -f pam | head -c 2
             "$coderhost" convert photo.png -o - -f png | head -c 1 | od -An -tx1
             """.split(separator: "\n").map { "\($0) || true" }.joined(separator: "\n")
-        let result = try Tool.shell(script, directory: pictures)
+        let result = try Tool.shell(script, directory: images)
 
         #expect(result.status == 0)
         #expect(result.stderr.isEmpty, "\(result.stderr)")
@@ -100,8 +100,8 @@ import ImageProcessing
     ]
 
     @Test(arguments: names)
-    func `takes any file name`(name: String) throws {
-        place.write(picture.bytes, to: name)
+    func `accepts any file name`(name: String) throws {
+        place.write(image.bytes, to: name)
         place.folder("out")
 
         let info = try Tool.run("info", "--json", "--", name, directory: place.path)
@@ -115,13 +115,13 @@ import ImageProcessing
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("out")) == ["\(stem).webp"])
     }
 
-    @Test func `shows no control characters of a name`() throws {
+    @Test func `escapes control characters in names`() throws {
         let result = try Tool.run("info", "\u{1B}[31mred\u{7}", directory: place.path)
 
         #expect(result.stderr == "coderhost: \\u{1b}[31mred\\u{7}: there is no such file\n  try: check the path\n")
     }
 
-    // MARK: Where it stands
+    // MARK: Plugin folders
 
     @Test func `finds its plugins from any folder, through links and through PATH`() throws {
         try Tool.link(Tool.path, at: place.file("linked"))
@@ -137,7 +137,7 @@ import ImageProcessing
         }
     }
 
-    @Test func `finds its plugins where an installation puts them`() throws {
+    @Test func `finds its plugins in an installation`() throws {
         for folder in [
             "usr", "usr/bin", "usr/lib", "usr/lib/coderhost", "usr/lib/coderhost/plugins",
             "usr/lib/coderhost/plugins/1",
@@ -148,14 +148,14 @@ import ImageProcessing
         let plugin = place.file("usr/lib/coderhost/plugins/1/libcoder-png.so")
         try Tool.copy("\(Repository.products)/libcoder-png.so", to: plugin)
 
-        let result = try run([place.file("usr/bin/coderhost"), "info", picture.path], environment: Tool.environment)
+        let result = try run([place.file("usr/bin/coderhost"), "info", image.path], environment: Tool.environment)
         let list = try run([place.file("usr/bin/coderhost"), "list"], environment: Tool.environment)
 
         #expect(result.stdout.contains("png 31x17"))
         #expect(list.stdout.contains(plugin))
     }
 
-    @Test func `takes plugins from CODERHOST_PLUGIN_PATH and the user's folder, in that order`() throws {
+    @Test func `searches CODERHOST_PLUGIN_PATH, then the user's folder`() throws {
         for folder in ["a", "b", "data", "data/coderhost", "data/coderhost/plugins", "data/coderhost/plugins/1"] {
             place.folder(folder)
         }

@@ -9,8 +9,8 @@ import Testing
         try Tool.run(["progressive", Repository.fixture(fixture)] + words, directory: place.path)
     }
 
-    @Test(arguments: ["pictures/photo.jpg", "pictures/photo.png", "pictures/photo.webp"])
-    func `tells what can be seen when`(fixture: String) throws {
+    @Test(arguments: ["images/photo.jpg", "images/photo.png", "images/photo.webp"])
+    func `reports when pixels become visible`(fixture: String) throws {
         let text = try progressive(fixture, "--chunk", "500", "--report")
         let document = try #require(try progressive(fixture, "--chunk", "500", "--json").documents.first)
         let count = Fixture.named(fixture).byteCount
@@ -18,23 +18,23 @@ import Testing
         #expect(text.status == 0 && text.stderr.isEmpty)
         #expect(text.lines.first?.hasSuffix("160x120, \(count) bytes") == true)
         #expect(text.stdout.contains("  header after "))
-        #expect(text.stdout.contains(" pictures shown, after "))
+        #expect(text.stdout.contains(" images shown, after "))
         #expect(text.stdout.contains("  cost "))
         #expect(document["bytes"].integer == count)
         #expect(document["width"].integer == 160 && document["height"].integer == 120)
-        let pictures = document["pictures"].list
-        #expect(pictures.count > 2)
-        #expect(pictures.map { $0["incomplete"].bool } == pictures.indices.map { $0 < pictures.count - 1 })
-        let places = pictures.compactMap { $0["bytes"].integer }
-        #expect(places == places.sorted() && places.count == pictures.count && places[0] < count / 2)
+        let images = document["images"].list
+        #expect(images.count > 2)
+        #expect(images.map { $0["incomplete"].bool } == images.indices.map { $0 < images.count - 1 })
+        let places = images.compactMap { $0["bytes"].integer }
+        #expect(places == places.sorted() && places.count == images.count && places[0] < count / 2)
         #expect(document["first_pixels_at"].integer == places[0])
         #expect(try #require(document["header_at"].integer) <= places[0])
         #expect(document["cost_ratio"].number != nil)
         #expect(!document["error"].exists)
     }
 
-    @Test(arguments: ["pictures/three-frames.gif", "apng/three-frames.png", "pictures/three-frames.webp"])
-    func `tells when each frame could be seen`(fixture: String) throws {
+    @Test(arguments: ["images/three-frames.gif", "apng/three-frames.png", "images/three-frames.webp"])
+    func `reports when each frame is complete`(fixture: String) throws {
         let document = try #require(try progressive(fixture, "--chunk", "50", "--json").documents.first)
         let frames = document["frames_at"].list.compactMap(\.integer)
 
@@ -44,10 +44,10 @@ import Testing
         #expect(try progressive(fixture, "--chunk", "50").stdout.contains("  3 frames, the first after "))
     }
 
-    @Test func `writes a picture each time there is more to see, the last of them whole`() throws {
-        let fixture = "pictures/f-progressive.jpg"
+    @Test func `writes each partial image, the last one complete`() throws {
+        let fixture = "images/f-progressive.jpg"
         let result = try progressive(fixture, "--chunk", "100", "-o", "{stem}-{n:02}.png", "--json")
-        let names = result.documents[0]["pictures"].list.compactMap { $0["output"].text }
+        let names = result.documents[0]["images"].list.compactMap { $0["output"].text }
 
         #expect(result.status == 0)
         #expect(names.count > 1 && names[0] == "f-progressive-00.png")
@@ -57,7 +57,7 @@ import Testing
         #expect(Set(hashes).count > 1)
     }
 
-    @Test func `shows what there is of a file that is cut, and then says that it is`() throws {
+    @Test func `shows the available part of a truncated file, then the error`() throws {
         let text = try progressive("hostile/truncated-f.jpg", "--chunk", "100")
         let document = try progressive("hostile/truncated-f.jpg", "--chunk", "100", "--json")
 
@@ -66,51 +66,51 @@ import Testing
         #expect(text.stderr.contains("ends too early"))
         #expect(document.status == 65)
         #expect(document.documents[0]["error"]["code"].text == "truncated")
-        #expect(document.documents[0]["pictures"].list.allSatisfy { $0["incomplete"].bool == true })
-        #expect(!document.documents[0]["pictures"].list.isEmpty)
+        #expect(document.documents[0]["images"].list.allSatisfy { $0["incomplete"].bool == true })
+        #expect(!document.documents[0]["images"].list.isEmpty)
     }
 
     @Test(
         arguments: [
             (["--chunk", "0"], 64, "--chunk"), (["--chunk", "x"], 64, "--chunk"),
-            (["-o", "p.png"], 64, "put {n} into it"),
+            (["-o", "p.png"], 64, "-o must contain {n}"),
             (["-o", "p{n}.xyz"], 69, "xyz"),
         ] as [([String], Int32, String)])
-    func `says what is wrong`(words: [String], status: Int32, message: String) throws {
+    func `reports the error`(words: [String], status: Int32, message: String) throws {
         let result = try Tool.run(
-            ["progressive", Repository.fixture("pictures/f.jpg")] + words, directory: place.path)
+            ["progressive", Repository.fixture("images/f.jpg")] + words, directory: place.path)
 
         #expect(result.status == status)
         #expect(result.stderr.contains(message), "\(result.stderr)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
     }
 
-    @Test func `prints nothing of a header that is damaged but the error`() throws {
+    @Test func `prints only the error for a damaged header`() throws {
         let result = try progressive("hostile/wrong-checksum-ihdr.png")
 
         #expect(result.status == 65 && result.stdout.isEmpty, "\(result.stdout)")
     }
 
-    @Test func `counts in units, and says what it measured of an animation`() throws {
-        let result = try progressive("pictures/three-frames.gif", "--chunk", "1k")
+    @Test func `accepts units, and reports the measurements of an animation`() throws {
+        let result = try progressive("images/three-frames.gif", "--chunk", "1k")
 
         #expect(result.status == 0)
         #expect(result.stdout.contains(" ms CPU, first frame at once "), "\(result.stdout)")
     }
 
-    @Test func `refuses what is no picture`() throws {
+    @Test func `refuses data that is not an image`() throws {
         #expect(try progressive("hostile/noise").status == 65)
         #expect(try progressive("hostile/empty").status == 65)
         #expect(try Tool.run("progressive", "nowhere", directory: place.path).status == 66)
     }
 
-    @Test func `reads what can be read only once`() throws {
-        let picture = Repository.fixture("pictures/photo.png")
+    @Test func `reads a pipe`() throws {
+        let image = Repository.fixture("images/photo.png")
         let fifo = try Tool.shell(
-            #"mkfifo ff; (cat "$picture" > ff) & "$coderhost" progressive ff --json; wait"#, directory: place.path,
-            environment: ["picture": picture])
+            #"mkfifo ff; (cat "$image" > ff) & "$coderhost" progressive ff --json; wait"#, directory: place.path,
+            environment: ["image": image])
         let piped = try Tool.run(
-            ["progressive", "-", "--json"], input: Fixture.named("pictures/photo.png").bytes, directory: place.path)
+            ["progressive", "-", "--json"], input: Fixture.named("images/photo.png").bytes, directory: place.path)
 
         for result in [fifo, piped] {
             #expect(result.status == 0, "\(result.stderr)")
@@ -124,9 +124,9 @@ import Testing
             (["nowhere"], 66, "notFound"), (["hostile/noise"], 65, "unrecognizedFormat"),
             (["hostile/wrong-checksum-ihdr.png"], 65, "corrupt"),
             (["hostile/header-65535x65535.png"], 77, "limitExceeded"),
-            (["pictures/f.png", "--limits", "input=10"], 77, "limitExceeded"),
+            (["images/f.png", "--limits", "input=10"], 77, "limitExceeded"),
         ] as [([String], Int32, String)])
-    func `tells programs, too, what keeps it from beginning`(words: [String], status: Int32, code: String) throws {
+    func `reports early errors in JSON as well`(words: [String], status: Int32, code: String) throws {
         let result = try Tool.run(["progressive", "--json"] + words, directory: "\(Repository.root)/Fixtures")
 
         #expect(result.status == status)

@@ -4,7 +4,7 @@ import Testing
 @testable import CoderHost
 
 @Suite(.timeLimit(.minutes(40))) struct `The command quarantine` {
-    /// A home in which a plugin has crashed.
+    /// A home folder with a crashed plugin.
     private struct Home {
         let place = TemporaryDirectory()
         let plugin: String
@@ -19,7 +19,7 @@ import Testing
                     trustDirectories: [], stateDirectory: place.file(".local/state/coderhost")))
             let record = try #require(host.plugins.first)
             host.quarantine.record(
-                failure: .crash, phase: .initialise, of: record, try #require(record.contentHash))
+                failure: .crash, phase: .initialize, of: record, try #require(record.contentHash))
         }
 
         func run(_ arguments: String...) throws -> CommandResult {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `tells what failed and when it is tried again`() throws {
+    @Test func `lists failed plugins and the time of the next retry`() throws {
         let home = try Home()
 
         let text = try home.run("quarantine", "list")
@@ -39,7 +39,7 @@ import Testing
             text.lines.first?.split(separator: "  ").map { $0.filter { $0 != " " } }
                 == ["PLUGIN", "SHA256", "STATE", "FAILURES", "LASTFAILURE", "AGAINAT", "FILE"])
         #expect(text.lines.last?.hasPrefix("org.example.qoi-plugin  \(hash.prefix(12))  quarantined  1 ") == true)
-        #expect(text.lines.last?.contains("crash, initialise") == true)
+        #expect(text.lines.last?.contains("crash, initialize") == true)
         #expect(text.lines.last?.hasSuffix(home.plugin) == true)
         let entry = document["entries"][0]
         #expect(entry["plugin"].text == "org.example.qoi-plugin")
@@ -50,42 +50,42 @@ import Testing
         #expect(document["directory"].text == home.place.file(".local/state/coderhost/quarantine"))
     }
 
-    @Test func `is seen by list and doctor, and over when it is cleared`() throws {
+    @Test func `appears in list and doctor, and ends when cleared`() throws {
         let home = try Home()
         let list = try home.run("list").stdout
-        #expect(list.contains("libcoder-qoi.so is not used (quarantined): it failed once; last it crashed while"))
+        #expect(list.contains("libcoder-qoi.so is not used (quarantined): it failed once, by a crash while"))
         #expect(list.contains("coderhost quarantine clear org.example.qoi-plugin"))
         let doctor = try home.run("doctor")
         #expect(doctor.status == 69)
-        #expect(doctor.stdout.contains("\nQuarantine: 1 known to have failed"))
+        #expect(doctor.stdout.contains("\nQuarantine: 1 failed plugin"))
 
         let cleared = try home.run("quarantine", "clear", "org.example.qoi-plugin")
 
-        #expect(cleared.stdout == "1 file is tried again\n")
+        #expect(cleared.stdout == "1 file will be retried\n")
         #expect(!(try home.run("list").stdout.contains("quarantined")))
-        #expect(try home.run("quarantine", "list").stdout == "nothing is in quarantine\n")
+        #expect(try home.run("quarantine", "list").stdout == "the quarantine is empty\n")
         #expect(Document(try home.run("quarantine", "clear", "--json").stdout)["cleared"].integer == 0)
     }
 
-    @Test(arguments: [12, 6, 64]) func `is over for the file whose first digits are given`(digits: Int) throws {
+    @Test(arguments: [12, 6, 64]) func `ends for the file with the given hash prefix`(digits: Int) throws {
         let home = try Home()
         let hash = try #require(
             Document(try home.run("quarantine", "list", "--json").stdout)["entries"][0]["sha256"].text)
 
         #expect(try home.run("quarantine", "list", String(hash.prefix(digits))).lines.count == 2)
         #expect(
-            try home.run("quarantine", "clear", hash.prefix(digits).uppercased()).stdout == "1 file is tried again\n")
-        #expect(try home.run("quarantine", "list").stdout == "nothing is in quarantine\n")
+            try home.run("quarantine", "clear", hash.prefix(digits).uppercased()).stdout == "1 file will be retried\n")
+        #expect(try home.run("quarantine", "list").stdout == "the quarantine is empty\n")
     }
 
-    @Test func `explains its words`() throws {
+    @Test func `explains its states`() throws {
         let help = try Tool.run("quarantine", "--help").stdout
         for word in ["in use (closed)", "quarantined (open)", "on probation (half-open)", "SHA256"] {
             #expect(help.contains(word), "\(word)")
         }
     }
 
-    @Test func `warns of a ledger that cannot be understood, and goes on`() throws {
+    @Test func `warns about an unreadable ledger and continues`() throws {
         let home = try Home()
         let folder = home.place.file(".local/state/coderhost/quarantine")
         try #require(writeFile("\(folder)/x-1.json", Array("{".utf8)))
@@ -100,7 +100,7 @@ import Testing
         #expect(try home.run("quarantine", "list").stderr.isEmpty)
     }
 
-    @Test func `says what is wrong, and what helps`() throws {
+    @Test func `reports the error and a remedy`() throws {
         let home = try Home()
 
         let mistyped = try home.run("quarantine", "clean")

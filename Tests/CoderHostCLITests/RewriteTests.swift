@@ -10,28 +10,29 @@ import Testing
             "rewrite", Repository.fixture(fixture), "--strip", "gps", "-o", name, directory: place.path)
     }
 
-    @Test(arguments: [("pictures/photo.jpg", "x.png"), ("pictures/f.png", "x.jpg"), ("pictures/three-frames.gif", "x.webp")])
-    func `refuses an ending that names another format, and writes nothing`(fixture: String, name: String) throws {
+    @Test(arguments: [("images/photo.jpg", "x.png"), ("images/f.png", "x.jpg"), ("images/three-frames.gif", "x.webp")])
+    func `refuses the file extension of another format without output`(fixture: String, name: String) throws {
         let result = try rewrite(fixture, to: name)
 
-        #expect(result.status == 64 && result.stderr.contains("\(name) names another format"), "\(result.stderr)")
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("\(name) has the file extension of another format"), "\(result.stderr)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
     }
 
     @Test(arguments: [
-        ("pictures/photo.jpg", "x.jpeg"), ("apng/three-frames.png", "x.png"), ("apng/three-frames.png", "x.apng"),
-        ("pictures/f.png", "x"), ("pictures/f.png", "x.backup"),
+        ("images/photo.jpg", "x.jpeg"), ("apng/three-frames.png", "x.png"), ("apng/three-frames.png", "x.apng"),
+        ("images/f.png", "x"), ("images/f.png", "x.backup"),
     ])
-    func `takes every ending of the format, and unknown ones`(fixture: String, name: String) throws {
+    func `accepts all file extensions of the format, and unknown ones`(fixture: String, name: String) throws {
         #expect(try rewrite(fixture, to: name).status == 0)
         #expect(FileManager.default.fileExists(atPath: place.file(name)))
     }
 
-    // MARK: A position in a PNG
+    // MARK: Locations in PNG
 
     private static let head = Array("Exif".utf8) + [0, 0]
 
-    /// Exif with an orientation, and with a position where `place` says so.
+    /// Exif with an orientation, and with a location if `place` is set.
     private func exif(place: Bool) -> [UInt8] {
         let orientation: [UInt8] = [0x12, 0x01, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0]
         let end: [UInt8] = [0, 0, 0, 0]
@@ -61,14 +62,14 @@ import Testing
         return chunk("tEXt", Array(key.utf8) + [0] + Array(text.utf8))
     }
 
-    /// A fixture with metadata behind its header.
+    /// A fixture with metadata after its header.
     private func write(_ name: String, _ chunks: [[UInt8]]) throws {
-        var bytes = try #require(readFile(Repository.fixture("pictures/f.png")))
+        var bytes = try #require(readFile(Repository.fixture("images/f.png")))
         bytes.insert(contentsOf: chunks.joined(), at: 33)
         place.write(bytes, to: name)
     }
 
-    /// Whether the field of a position is in a file, as bytes or as digits.
+    /// Whether a file has a location field, as bytes or as digits.
     private func holdsPosition(_ name: String) throws -> Bool {
         let digits = hexadecimal(try #require(readFile(place.file(name))))
         return digits.contains("25880400") || digits.contains(hexadecimal(Array("25880400".utf8)))
@@ -77,7 +78,7 @@ import Testing
     private static let key = "Raw profile type exif"
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
-    func `removes a position from Exif and from its older form as text`(_ inExif: Bool, _ inText: Bool) throws {
+    func `removes a location from Exif and from its older text form`(_ inExif: Bool, _ inText: Bool) throws {
         let text = rawProfile(Self.key, Self.head + exif(place: true))
         try write("in.png", (inExif ? [chunk("eXIf", exif(place: true))] : []) + (inText ? [text] : []))
 
@@ -89,20 +90,23 @@ import Testing
         #expect(hexadecimal(bytes).contains(hexadecimal(Array("eXIf".utf8))), "the rest of Exif stays")
     }
 
-    @Test func `warns where only the older form of Exif has a position, and removes it as a comment`() throws {
+    @Test func `warns about a location in older Exif text, and removes it as a comment`() throws {
         try write("in.png", [chunk("eXIf", exif(place: false)), rawProfile(Self.key, Self.head + exif(place: true))])
 
         let kept = try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "kept.png", directory: place.path)
-        let removed = try Tool.run("rewrite", "in.png", "--strip", "gps,comment", "-o", "out.png", directory: place.path)
+        let removed = try Tool.run(
+            "rewrite", "in.png", "--strip", "gps,comment", "-o", "out.png", directory: place.path)
         let converted = try Tool.run("convert", "in.png", "--strip", "exif", "-o", "c.png", directory: place.path)
 
-        #expect(kept.stderr.contains("\"\(Self.key)\" is kept and may hold a position: --strip comment"), "\(kept.stderr)")
+        #expect(
+            kept.stderr.contains("\"\(Self.key)\" is kept and may contain a location: --strip comment"),
+            "\(kept.stderr)")
         #expect(removed.status == 0 && removed.stderr.isEmpty, "\(removed.stderr)")
         #expect(converted.status == 0, "\(converted.stderr)")
         #expect(try holdsPosition("kept.png") && !holdsPosition("out.png") && !holdsPosition("c.png"))
     }
 
-    @Test func `removes Exif whatever the case of its key as text`() throws {
+    @Test func `removes Exif text with any case of its key`() throws {
         try write("in.png", [rawProfile("raw profile type EXIF", Self.head + exif(place: true))])
         for parts in ["gps", "exif", "gps,exif"] {
             let result = try Tool.run("rewrite", "in.png", "--strip", parts, "-o", "out.png", directory: place.path)
@@ -111,20 +115,22 @@ import Testing
         }
     }
 
-    @Test func `removes every position that Exif has`() throws {
+    @Test func `removes all locations of Exif`() throws {
         var twice = exif(place: true)
-        // The orientation becomes a second field of a position.
+        // Changes the orientation field to a second location field.
         twice.replaceSubrange(10..<22, with: twice[22..<34])
         try write("in.png", [chunk("eXIf", twice)])
         #expect(try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "out.png", directory: place.path).status == 0)
         #expect(try !holdsPosition("out.png"))
     }
 
-    @Test func `warns of metadata that it cannot read, where only a part of it is to go`() throws {
+    @Test func `warns about unreadable metadata when removing a part of it`() throws {
         let packet = Array("XML:com.adobe.xmp".utf8) + [0] + Array("<x:xmpmeta/>".utf8)
         try write("twice.png", [chunk("eXIf", exif(place: false)), chunk("eXIf", exif(place: true))])
         try write("packet.png", [chunk("tEXt", packet)])
-        for (input, warning) in [("twice.png", "a second chunk of Exif"), ("packet.png", "may hold a position")] {
+        for (input, warning) in [
+            ("twice.png", "ignored a second Exif chunk"), ("packet.png", "may contain a location"),
+        ] {
             let part = try Tool.run("rewrite", input, "--strip", "gps", "-o", "out.png", directory: place.path)
             #expect(part.status == 0 && part.stderr.contains(warning), "\(part.stderr)")
             let all = try Tool.run("rewrite", input, "--strip", "exif,xmp", "-o", "out.png", directory: place.path)

@@ -21,10 +21,10 @@ import Testing
     ]
 
     @Test(arguments: slips.indices)
-    func `name what was probably meant`(index: Int) throws {
+    func `name the most likely word`(index: Int) throws {
         let slip = Self.slips[index]
         let place = TemporaryDirectory()
-        place.write(Fixture.named("pictures/f.png").bytes, to: "f.png")
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
 
         let result = try Tool.run(slip.words, directory: place.path)
 
@@ -52,17 +52,17 @@ import Testing
     ]
 
     @Test(arguments: nonsense.indices)
-    func `are not made up, but every refusal says where to look`(index: Int) throws {
+    func `are absent for unrelated words, but every refusal has a hint`(index: Int) throws {
         let (words, status) = Self.nonsense[index]
         let place = TemporaryDirectory()
-        place.write(Fixture.named("pictures/f.png").bytes, to: "f.png")
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
 
         let result = try Tool.run(words, directory: place.path)
 
         #expect(result.status == status, "\(words)")
         #expect(!result.stderr.contains("did you mean"), "\(result.stderr)")
         #expect(result.stderr.hasPrefix("coderhost: "))
-        // A refused value says what would be right, in its message or in a hint.
+        // The message or a hint states the valid values.
         let saysMore =
             result.stderr.contains("\n  try: ") || result.stderr.contains("above") || result.stderr.contains("neither")
         #expect(saysMore, "\(result.stderr)")
@@ -70,42 +70,45 @@ import Testing
     }
 
     static let limits: [(value: String, message: String, hint: String)] = [
-        ("", "has an empty part", "--limits strict"), ("x", "not \"x\"", "name a profile"),
-        ("strict,", "has an empty part", "--limits strict"), ("stric", "not \"stric\"", "did you mean strict?"),
-        ("pixel", "not \"pixel\"", "did you mean pixels=N?"), ("pixels", "pixels has no value", "pixels=N"),
-        ("pixels=", "pixels= has no value", "pixels=250000000 is the default"),
-        ("pixels=-1", "pixels=-1 is below zero", "pixels=0 is no limit"),
-        ("pixels=1e9", "pixels=1e9 is no whole number", "k, M, G and T stand for 1024"),
-        ("threads=10X", "threads=10X is no whole number", "threads=4 is the default"),
-        ("side=+5", "side=+5 is no whole number", "side=65535"),
-        ("pixels=99999999999G", "is too large", "pixels=0 is no limit"),
-        ("memory=8388608T", "is too large", "memory=0 is no limit"),
-        ("pixels=99999999999999999999", "is too large", "pixels=0 is no limit"),
-        ("=5", "has no \"\"", "there are side, pixels"), ("pixls=5", "has no \"pixls\"", "did you mean pixels?"),
-        ("pixels=1,pixels=2", "sets pixels twice", "leave one of the two out"),
-        ("pixels=1,strict", "the profile strict stands behind", "--limits strict,pixels=100M"),
+        ("", "has an empty part", "--limits strict"), ("x", "unknown profile \"x\"", "pass a profile"),
+        ("strict,", "has an empty part", "--limits strict"),
+        ("stric", "unknown profile \"stric\"", "did you mean strict?"),
+        ("pixel", "unknown profile \"pixel\"", "did you mean pixels=N?"), ("pixels", "pixels has no value", "pixels=N"),
+        ("pixels=", "pixels= has no value", "the default is pixels=250000000"),
+        ("pixels=-1", "pixels=-1 is negative", "pixels=0 for no limit"),
+        ("pixels=1e9", "pixels=1e9 is not a whole number", "k, M, G and T multiply by 1024"),
+        ("threads=10X", "threads=10X is not a whole number", "the default is threads=4"),
+        ("side=+5", "side=+5 is not a whole number", "side=65535"),
+        ("pixels=99999999999G", "is too large", "pixels=0 for no limit"),
+        ("memory=8388608T", "is too large", "memory=0 for no limit"),
+        ("pixels=99999999999999999999", "is too large", "pixels=0 for no limit"),
+        ("=5", "unknown limit \"\"", "limits: side, pixels"),
+        ("pixls=5", "unknown limit \"pixls\"", "did you mean pixels?"),
+        ("pixels=1,pixels=2", "sets pixels twice", "remove one of the two"),
+        ("pixels=1,strict", "the profile strict must come first", "--limits strict,pixels=100M"),
     ]
 
-    @Test(arguments: limits.indices) func `of limits name what is wrong, where, and what helps`(index: Int) throws {
+    @Test(arguments: limits.indices) func `of limits name the error, the place and a remedy`(index: Int) throws {
         let (value, message, hint) = Self.limits[index]
 
-        let result = try Tool.run("info", "--limits=\(value)", Repository.fixture("pictures/f.png"))
+        let result = try Tool.run("info", "--limits=\(value)", Repository.fixture("images/f.png"))
 
         #expect(result.status == 64 && result.stdout.isEmpty)
         let lines = result.stderr.split(separator: "\n")
         #expect(lines.count == 2, "\(result.stderr)")
         #expect(
-            lines.first?.hasPrefix("coderhost: --limits") == true && lines.first?.contains(message) == true,
+            lines.first?.hasPrefix("coderhost: ") == true && lines.first?.contains("--limits") == true
+                && lines.first?.contains(message) == true,
             "\(result.stderr)")
         #expect(lines.last?.hasPrefix("  try: ") == true && lines.last?.contains(hint) == true, "\(result.stderr)")
     }
 
-    @Test func `are not needed for limits that are given in two parts`() throws {
-        let picture = Repository.fixture("pictures/f.png")
+    @Test func `are not needed for limits in two options`() throws {
+        let image = Repository.fixture("images/f.png")
 
-        let both = try Tool.run("info", "--limits", "strict", "--limits", "side=30", picture)
+        let both = try Tool.run("info", "--limits", "strict", "--limits", "side=30", image)
 
         #expect(both.status == 77 && both.stderr.contains("above the limit of 30"))
-        #expect(try Tool.run("info", "--limits", "strict,side=31", picture).status == 0)
+        #expect(try Tool.run("info", "--limits", "strict,side=31", image).status == 0)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoderHostCLI
 
-@Suite(.timeLimit(.minutes(40))) struct `What a terminal sends` {
+@Suite(.timeLimit(.minutes(40))) struct `Input of a terminal` {
     static let inputs: [(text: String, events: [InputEvent])] = [
         ("a ", [.key(.character(0x61)), .key(.character(0x20))]),
         ("\u{1B}[C\u{1B}[D\u{1B}OC\u{1B}OD", [.key(.right), .key(.left), .key(.right), .key(.left)]),
@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: inputs.indices)
-    func `is told apart into keys and answers`(index: Int) {
+    func `is split into keys and answers`(index: Int) {
         var parser = InputParser()
 
         #expect(parser.feed(Array(Self.inputs[index].text.utf8)) == Self.inputs[index].events)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: inputs.indices)
-    func `may come byte by byte`(index: Int) {
+    func `can arrive byte by byte`(index: Int) {
         var parser = InputParser()
 
         let events = Self.inputs[index].text.utf8.flatMap { parser.feed([$0]) }
@@ -42,7 +42,7 @@ import Testing
         #expect(events == Self.inputs[index].events)
     }
 
-    @Test func `ends in the Escape key only when nothing follows`() {
+    @Test func `ends in the Escape key only if nothing follows`() {
         var parser = InputParser()
 
         #expect(parser.feed([0x1B]).isEmpty)
@@ -51,7 +51,7 @@ import Testing
         #expect(parser.feed(Array("[A".utf8)) == [.key(.character(0x5B)), .key(.character(0x41))])
     }
 
-    @Test func `is forgotten when a sequence never ends`() {
+    @Test func `is dropped if a sequence never ends`() {
         var parser = InputParser()
 
         _ = parser.feed([0x1B, 0x50] + [UInt8](repeating: 0x61, count: 10_000))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `takes colours and letters from the environment`() {
+    @Test func `reads color and character support from the environment`() {
         func facts(_ variables: [String: String]) -> TerminalFacts { TerminalFacts { variables[$0] } }
 
         #expect(facts(["LANG": "de_DE.UTF-8@euro"]).isUTF8)
@@ -86,7 +86,7 @@ import Testing
         #expect(!facts(["TERM": "xterm-256color"]).hasTrueColor)
     }
 
-    @Test func `falls back when there is no encoder for inline images`() {
+    @Test func `falls back without encoder for inline images`() {
         var facts = TerminalFacts { ["TERM_PROGRAM": "iTerm.app", "LANG": "C.UTF-8"][$0] }
         #expect(facts.best(asks: true, encodesPNG: true) == .iterm2)
         #expect(facts.best(asks: true, encodesPNG: false) == .blocks)

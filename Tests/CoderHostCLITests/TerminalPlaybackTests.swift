@@ -1,18 +1,18 @@
 import CoderHost
+@testable import CoderHostCLI
+import CommandLineKit
 import Foundation
 import ImageModel
 import ImageProcessing
 import Synchronization
 import Testing
 
-@testable import CoderHostCLI
-
 #if THREAD_SANITIZER
-    /// Of two locks with one name the one that the sanitizer knows.
+    /// The `Mutex` that the sanitizer supports.
     private typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif
 
-/// A coder whose frames are one black pixel each.
+/// A coder with frames of one black pixel.
 private struct Gray: ImageCoder {
     let info: ImageInfo
     let durations: [UInt32]
@@ -56,7 +56,7 @@ private struct Gray: ImageCoder {
     }
 }
 
-/// An animation of frames of one pixel.
+/// An animation with frames of one pixel.
 private func frames(
     _ milliseconds: [UInt32], _ loopCount: LoopCount = .plays(1), failsAt: Int? = nil
 ) throws -> AnimatedImage {
@@ -67,7 +67,7 @@ private func frames(
     return try AnimatedImage(ImageSource([0], name: "x.gray"), manager: manager)
 }
 
-/// A clock that goes as a console says.
+/// A clock driven by a console.
 private final class FakeClock: PlaybackClock {
     private let time = Mutex<UInt64>(0)
     var now: UInt64 {
@@ -76,7 +76,7 @@ private final class FakeClock: PlaybackClock {
     }
 }
 
-/// A console whose time passes only while somebody sleeps, or while something is written.
+/// A console whose time passes only during sleeps and writes.
 private final class FakeConsole: PlaybackConsole {
     private let time = FakeClock()
     var clock: any PlaybackClock { time }
@@ -87,10 +87,10 @@ private final class FakeConsole: PlaybackConsole {
     var size = TerminalSize(columns: 80, rows: 24)
     var takesKeys = true
     private var script: [(at: UInt64, event: PlaybackEvent)]
-    /// Time that each picture takes.
+    /// The time for drawing an image.
     var cost: UInt64 = 0
     private(set) var lines: [String] = []
-    /// The frames that were drawn, by the line below them; a still is frame 0.
+    /// The drawn frames, parsed from the status line; a still is frame 0.
     private(set) var drawn: [Int] = []
     private(set) var suspensions = 0
 
@@ -134,8 +134,8 @@ private final class FakeConsole: PlaybackConsole {
     private func player(_ console: FakeConsole, _ change: (inout PlaybackOptions) -> Void = { _ in }) -> Player {
         var options = PlaybackOptions()
         change(&options)
-        let style = PictureScreen.Style(kind: .ascii, facts: TerminalFacts { _ in nil })
-        return Player(console, PictureScreen(style) { _ in [] }, options)
+        let style = ImageScreen.Style(kind: .ascii, facts: TerminalFacts { _ in nil })
+        return Player(console, ImageScreen(style) { _ in [] }, options)
     }
 
     private func key(_ letter: Character) -> PlaybackEvent { .key(.character(letter.asciiValue!)) }
@@ -157,7 +157,7 @@ private final class FakeConsole: PlaybackConsole {
     ]
 
     @Test(arguments: loops.indices)
-    func `plays as often as the file or the caller says`(index: Int) throws {
+    func `applies the loop count of file or caller`(index: Int) throws {
         let (stored, wanted, plays) = Self.loops[index]
         let image = try frames([20, 20], stored)
         let console = FakeConsole()
@@ -169,7 +169,7 @@ private final class FakeConsole: PlaybackConsole {
     }
 
     @Test(arguments: [LoopCount.infinite, .plays(1)])
-    func `plays for ever`(stored: LoopCount) throws {
+    func `plays forever`(stored: LoopCount) throws {
         let console = FakeConsole([(100_010, .key(.escape))])
         let image = try frames([500, 500], stored)
         var player = player(console) { if stored != .infinite { $0.loop = .some(nil) } }
@@ -179,9 +179,9 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.drawn.count == 201)
     }
 
-    @Test func `skips to the frame that is due when it is late`() throws {
+    @Test func `skips to the current frame when late`() throws {
         let console = FakeConsole()
-        // Each picture takes 100 ms, 2.5 frames.
+        // Each image takes 100 ms, 2.5 frames.
         console.cost = 100_000_000
         let image = try frames(Array(repeating: 40, count: 10))
         var player = player(console)
@@ -194,7 +194,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.now == 540_000_000)
     }
 
-    @Test func `plays what is shorter than 11 ms in 100 ms, unless told otherwise`() throws {
+    @Test func `plays durations below 11 ms as 100 ms by default`() throws {
         for (isExact, total) in [(false, 100 + 100 + 11), (true, 0 + 10 + 11)] {
             let console = FakeConsole()
             var player = player(console) { $0.hasExactTiming = isExact }
@@ -203,7 +203,7 @@ private final class FakeConsole: PlaybackConsole {
         }
     }
 
-    @Test func `plays backwards, and there and back`() throws {
+    @Test func `plays backward, and bounces`() throws {
         for (isForward, bounces, wanted) in [
             (false, false, [2, 1, 0, 2, 1, 0]), (true, true, [0, 1, 2, 1, 0, 1, 2, 1, 0]),
             (false, true, [2, 1, 0, 1, 2, 1, 0, 1, 2]),
@@ -220,7 +220,7 @@ private final class FakeConsole: PlaybackConsole {
         }
     }
 
-    @Test func `goes at another speed`() throws {
+    @Test func `plays at another speed`() throws {
         let console = FakeConsole()
         var player = player(console) { $0.speed = 0.5 }
 
@@ -259,7 +259,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(player.statistics.dropped == 0)
     }
 
-    @Test func `jumps`() throws {
+    @Test func `seeks`() throws {
         let console = FakeConsole([
             (10, .key(.end)), (20, .key(.home)), (30, key("5")), (40, .key(.right)), (50, .key(.left)),
             (60, .key(.left)), (70, .key(.left)), (80, .key(.left)), (90, key("n")),
@@ -274,7 +274,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.drawn == [0, 9, 0, 5, 7, 5, 2, 0])
     }
 
-    @Test func `turns round in the middle of a frame`() throws {
+    @Test func `reverses in the middle of a frame`() throws {
         // 30 ms into frame 1 it turns: 30 ms back, then frame 0.
         let console = FakeConsole([(130, key("r"))])
         let image = try frames([100, 100, 100])
@@ -286,7 +286,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.now == 260_000_000)
     }
 
-    @Test func `loops as long as somebody likes`() throws {
+    @Test func `toggles infinite looping`() throws {
         let console = FakeConsole([(10, key("l")), (350, key("l"))])
         let image = try frames([50, 50])
         var player = player(console)
@@ -297,7 +297,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.lines.contains { $0.contains("of forever") })
     }
 
-    @Test func `tells where it is`() throws {
+    @Test func `shows the position`() throws {
         let console = FakeConsole()
         var player = player(console)
 
@@ -307,19 +307,19 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.lines.last == " >  cat.gif  2/2  1:01.23/1:02.23  play 2 of 2  ascii")
     }
 
-    @Test func `lets no time pass while it is stopped`() throws {
+    @Test func `stops its clock while suspended`() throws {
         let console = FakeConsole([(50, .suspend)])
         let image = try frames([100, 100])
         var player = player(console)
 
         #expect(try player.play(image, name: "x") == .finished)
 
-        // Drawn again where it was.
+        // Drawn again at the same position.
         #expect(console.drawn == [0, 0, 1])
         #expect(console.now == 60_200_000_000)
     }
 
-    @Test func `goes on where it was after the whole process was stopped`() throws {
+    @Test func `continues at the same position after the process was stopped`() throws {
         let console = FakeConsole([(250, .resumed)])
         let image = try frames([300, 300])
         var player = player(console)
@@ -331,7 +331,7 @@ private final class FakeConsole: PlaybackConsole {
         #expect(console.now == 850_000_000)
     }
 
-    @Test func `shows a still until a key, or for a while where there is none`() throws {
+    @Test func `shows a still until a key, or for a while without keyboard`() throws {
         let keyboard = FakeConsole([(90_000, .resized), (100_000, key("x"))])
         var typing = player(keyboard)
         #expect(try typing.play(frames([0]), name: "x") == .finished)
@@ -350,13 +350,13 @@ private final class FakeConsole: PlaybackConsole {
     ]
 
     @Test(arguments: ends.indices, [[UInt32(30)], [30, 30]])
-    func `ends as it is told`(index: Int, durations: [UInt32]) throws {
+    func `ends by key or signal`(index: Int, durations: [UInt32]) throws {
         var player = player(FakeConsole([(20, Self.ends[index].0)]))
 
         #expect(try player.play(frames(durations, .infinite), name: "x") == Self.ends[index].1)
     }
 
-    @Test func `hands on what the source throws`() throws {
+    @Test func `rethrows decoding errors`() throws {
         let image = try frames([20, 20, 20], failsAt: 2)
         var player = player(FakeConsole())
 

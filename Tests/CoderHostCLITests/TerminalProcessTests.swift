@@ -7,8 +7,8 @@ import Testing
         "PATH": "/usr/bin:/bin", "HOME": Tool.nowhere.path, "TERM": "xterm-256color", "LANG": "C.UTF-8",
         "COLORTERM": "truecolor",
     ]
-    private let animation = Repository.fixture("pictures/three-frames.gif")
-    private let still = Repository.fixture("pictures/f.png")
+    private let animation = Repository.fixture("images/three-frames.gif")
+    private let still = Repository.fixture("images/f.png")
 
     static let terminals: [(name: String, answer: String, environment: [String: String], wanted: String)] = [
         ("kitty", "\u{1B}_Gi=31;OK\u{1B}\\\u{1B}P>|kitty(0.36.4)\u{1B}\\\u{1B}[6;20;10t\u{1B}[?62;c", [:], "kitty"),
@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: terminals.indices)
-    func `takes the best protocol that the terminal answers to`(index: Int) throws {
+    func `selects the best protocol that the terminal supports`(index: Int) throws {
         let terminal = Self.terminals[index]
         let screen = try PseudoTerminal()
         try screen.start(
@@ -34,11 +34,11 @@ import Testing
         #expect(screen.text.contains("\"protocol\": \"\(terminal.wanted)\""), "\(terminal.name)")
         #expect(screen.text.contains("\"plays\": 1"))
         #expect(screen.isCooked)
-        // tmux would make a title of it.
+        // tmux would use it as a title.
         #expect(screen.text.contains("a=q") == (terminal.environment["TMUX"] == nil))
     }
 
-    @Test func `plays with blocks in a terminal that never answers`() throws {
+    @Test func `plays with blocks if the terminal never answers`() throws {
         let screen = try PseudoTerminal()
         try screen.start([Tool.path, "play", "--loop", "1", "--json", animation], environment: Self.variables)
 
@@ -46,7 +46,7 @@ import Testing
         #expect(screen.text.contains("\"protocol\": \"blocks\""))
     }
 
-    @Test func `keeps keys that are typed before the answer`() throws {
+    @Test func `keeps keys typed before the answer`() throws {
         let screen = try PseudoTerminal()
         try screen.start(
             [Tool.path, "play", animation, "--loop", "forever"], environment: Self.variables,
@@ -63,7 +63,7 @@ import Testing
     ]
 
     @Test(arguments: ends.indices)
-    func `gives the terminal back however it ends`(index: Int) throws {
+    func `restores the terminal in every case`(index: Int) throws {
         let end = Self.ends[index]
         let screen = try PseudoTerminal()
         try screen.start(
@@ -85,13 +85,13 @@ import Testing
         }
     }
 
-    @Test func `gives the terminal back while it is stopped and takes it again`() throws {
+    @Test func `restores the terminal while stopped, and enters it again`() throws {
         let screen = try PseudoTerminal()
         try screen.start(
             [Tool.path, "play", animation, "--loop", "forever", "--protocol", "blocks"], environment: Self.variables)
         #expect(screen.read { $0.contains("3/3") })
 
-        // A session without a shell cannot be stopped: it goes on at once, through the same steps.
+        // A session without shell cannot be stopped; it continues at once through the same steps.
         screen.signal(SIGTSTP)
         let came = screen.read { $0.ranges(of: "\u{1B}[?1049h").count == 2 }
         screen.type("q")
@@ -102,7 +102,7 @@ import Testing
         #expect(screen.isCooked)
     }
 
-    @Test func `takes the terminal again when it was stopped without being asked`() throws {
+    @Test func `enters the terminal again after an external stop`() throws {
         let screen = try PseudoTerminal()
         try screen.start(
             [Tool.path, "play", animation, "--loop", "forever", "--protocol", "blocks"], environment: Self.variables)
@@ -120,7 +120,7 @@ import Testing
         #expect(screen.isCooked)
     }
 
-    @Test func `spells out what a name would do to the screen`() throws {
+    @Test func `escapes control sequences in names`() throws {
         let place = TemporaryDirectory()
         let name = "a\u{202E}fig\u{1B}[31m\u{2066}.gif"
         place.write(try #require(readFile(animation)), to: name)
@@ -133,13 +133,13 @@ import Testing
         #expect(!screen.text.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2066}" })
     }
 
-    @Test func `ends when it shall even where the terminal takes nothing`() throws {
+    @Test func `ends on a signal even if the terminal accepts no output`() throws {
         let screen = try PseudoTerminal(columns: 200, rows: 80)
         try screen.start(
             [Tool.path, "play", animation, "--loop", "forever", "--protocol", "sixel", "--zoom", "50"],
             environment: Self.variables, answer: Array("\u{1B}[?62;4c".utf8))
         #expect(screen.read { $0.contains("\u{1B}P0;1;0q") })
-        // Nobody reads now, so that it soon waits in a write.
+        // The test stops reading, so that the program soon blocks in a write.
         usleep(500_000)
 
         screen.signal(SIGTERM)
@@ -148,7 +148,7 @@ import Testing
         #expect(screen.isCooked)
     }
 
-    @Test func `draws anew when the window changes`() throws {
+    @Test func `redraws when the window changes`() throws {
         let screen = try PseudoTerminal()
         try screen.start([Tool.path, "play", still, "--protocol", "blocks"], environment: Self.variables)
         #expect(screen.read { $0.contains("\u{1B}[24;1H") })
@@ -171,7 +171,7 @@ import Testing
         #expect(!screen.text.contains("\u{1B}[c"), "it asks where it cannot hear")
     }
 
-    @Test func `goes on behind a file that cannot be played, and tells of it at the end`() throws {
+    @Test func `continues after an unplayable file, and reports it at the end`() throws {
         let screen = try PseudoTerminal()
         try screen.start(
             [Tool.path, "play", "/nowhere.gif", animation, "--loop", "1", "--protocol", "ascii"],
@@ -185,12 +185,12 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func `writes no picture into a pipe`() throws {
+    @Test func `refuses to write to a pipe`() throws {
         let result = try Tool.run("play", animation)
 
         #expect(result.status == 64)
         #expect(result.stdout.isEmpty)
-        #expect(result.stderr.contains("standard output is no terminal"))
+        #expect(result.stderr.contains("standard output is not a terminal"))
         #expect(result.stderr.contains("coderhost frames extract"))
     }
 
@@ -200,7 +200,7 @@ import Testing
     ]
 
     @Test(arguments: mistakes)
-    func `refuses what makes no sense`(words: [String]) throws {
+    func `refuses invalid values`(words: [String]) throws {
         let result = try Tool.run(["play", animation] + words)
 
         #expect(result.status == 64)

@@ -14,7 +14,7 @@ private func strings(_ bytes: [UInt8], _ kind: Character) -> [String] {
     }
 }
 
-/// Reads kitty's graphics protocol, with another's base 64.
+/// Parses kitty's graphics protocol, with Foundation's Base64.
 struct KittyReader {
     private(set) var transmitted: [Raster] = []
     private(set) var shown: [Int: Raster] = [:]
@@ -57,9 +57,9 @@ struct KittyReader {
     }
 }
 
-/// Paints sixels, one bit after the other.
+/// Draws sixels bit by bit.
 struct SixelReader {
-    private(set) var picture: Raster
+    private(set) var image: Raster
     private(set) var registers: [Int: [UInt8]] = [:]
 
     init(_ bytes: [UInt8]) throws {
@@ -79,7 +79,7 @@ struct SixelReader {
         }
         guard rest.popFirst() == "\"" else { throw NotUnderstood("no raster attributes") }
         let size = numbers()
-        picture = Raster(width: size[2], height: size[3])
+        image = Raster(width: size[2], height: size[3])
         var painted = [Bool](repeating: false, count: size[2] * size[3])
         var (x, top, color) = (0, 0, 0)
         while let letter = rest.popFirst() {
@@ -99,10 +99,10 @@ struct SixelReader {
                 else { throw NotUnderstood("\(letter)") }
                 for _ in 0..<count {
                     for row in 0..<6 where (value - 63) >> row & 1 == 1 {
-                        guard x < size[2], top + row < size[3] else { throw NotUnderstood("beside the picture") }
+                        guard x < size[2], top + row < size[3] else { throw NotUnderstood("beside the image") }
                         let pixel = (top + row) * size[2] + x
                         painted[pixel] = true
-                        for channel in 0..<3 { picture.bytes[pixel * 3 + channel] = rgb[channel] }
+                        for channel in 0..<3 { image.bytes[pixel * 3 + channel] = rgb[channel] }
                     }
                     x += 1
                 }
@@ -113,7 +113,7 @@ struct SixelReader {
     }
 }
 
-/// A page of cells that understands what is needed for half blocks.
+/// A screen of cells that supports the sequences for half blocks.
 struct CellReader {
     private struct Cell {
         var letter: Character = " "
@@ -167,7 +167,7 @@ struct CellReader {
         }
     }
 
-    func picture(column: Int, row: Int, width: Int, height: Int) -> Raster {
+    func image(column: Int, row: Int, width: Int, height: Int) -> Raster {
         var raster = Raster(width: width, height: height)
         for y in 0..<height {
             for x in 0..<width {

@@ -8,7 +8,7 @@ import Testing
     private func put(_ names: String...) throws {
         for name in names {
             try FileManager.default.copyItem(
-                atPath: Repository.fixture("pictures/\(name)"), toPath: place.file(name))
+                atPath: Repository.fixture("images/\(name)"), toPath: place.file(name))
         }
     }
 
@@ -25,10 +25,10 @@ import Testing
         try Tool.run("info", "-f", name, file, directory: place.path).lines.first
     }
 
-    static let pictures = ["f.jpg", "f.png", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"]
+    static let images = ["f.jpg", "f.png", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"]
 
-    @Test(arguments: pictures)
-    func `stands beside its picture, in the same format`(name: String) throws {
+    @Test(arguments: images)
+    func `is written beside its image, in the same format`(name: String) throws {
         try put(name)
 
         let result = try thumbnail(name, "-s", "10")
@@ -48,7 +48,7 @@ import Testing
         ("contain", "10x10", "10x10"), ("contain", "40x40", "40x40"), ("inside", "100", "31x17"),
         ("fill", "100x5", "31x5"), ("cover", "100x10", "31x10"),
     ])
-    func `meets its box as it is told`(fit: String, box: String, expected: String) throws {
+    func `fits its box as requested`(fit: String, box: String, expected: String) throws {
         try put("f.png")
 
         #expect(try thumbnail("f.png", "-s", box, "--fit", fit, "-o", "t.png").status == 0)
@@ -56,7 +56,7 @@ import Testing
         #expect(try size("t.png") == expected)
     }
 
-    @Test func `enlarges only when it is told to`() throws {
+    @Test func `enlarges only on request`() throws {
         try put("f.png")
 
         #expect(try thumbnail("f.png", "-s", "62x62", "--enlarge", "-o", "t.png").status == 0)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `is upright, whatever the orientation`(orientation: Int) throws {
+    func `is upright for every orientation`(orientation: Int) throws {
         let name = "orientation-\(orientation).jpg"
         try put(name)
 
@@ -76,7 +76,7 @@ import Testing
         #expect(try field("orientation", "t.jpg").map { ["", "1", "null", "-"].contains($0) } ?? true)
     }
 
-    @Test func `leaves metadata out, but not the profile`() throws {
+    @Test func `keeps only the profile`() throws {
         try put("icc-wide.png", "orientation-6.jpg")
 
         #expect(try thumbnail("icc-wide.png", "-s", "10", "-o", "t.png").status == 0)
@@ -86,7 +86,7 @@ import Testing
         #expect(!kept.contains("\"exif\""))
     }
 
-    @Test func `of an animation is an animation with the same times`() throws {
+    @Test func `of an animation keeps the durations`() throws {
         try put("three-frames.gif")
 
         #expect(try thumbnail("three-frames.gif", "-s", "10", "-o", "t.webp").status == 0)
@@ -102,8 +102,8 @@ import Testing
         #expect(try field("frame_count", "t.png") == "1")
     }
 
-    @Test func `goes through a pipe`() throws {
-        let bytes = try #require(readFile(Repository.fixture("pictures/f.jpg")))
+    @Test func `works in a pipe`() throws {
+        let bytes = try #require(readFile(Repository.fixture("images/f.jpg")))
 
         let result = try thumbnail("-", "-s", "10", "-f", "png", "-o", "t.png", input: bytes)
 
@@ -111,17 +111,17 @@ import Testing
         #expect(try size("t.png") == "10x6")
     }
 
-    @Test func `of many inputs is made for all that are pictures, reported in their order`() throws {
+    @Test func `is made for all valid inputs, reported in order`() throws {
         place.folder("out")
         var names: [String] = []
         for index in 0..<40 {
-            let source = Self.pictures[index % Self.pictures.count]
+            let source = Self.images[index % Self.images.count]
             let name = "\(index).\(source.split(separator: ".")[1])"
             try FileManager.default.copyItem(
-                atPath: Repository.fixture("pictures/\(source)"), toPath: place.file(name))
+                atPath: Repository.fixture("images/\(source)"), toPath: place.file(name))
             names.append(name)
         }
-        place.write(Array("no picture".utf8), to: "bad.png")
+        place.write(Array("no image".utf8), to: "bad.png")
         names.insert("bad.png", at: 7)
 
         let result = try Tool.run(
@@ -133,17 +133,17 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("out")).count == 40)
     }
 
-    @Test func `never writes two inputs to one name`() throws {
+    @Test func `never writes two inputs to one file`() throws {
         try put("f.jpg", "f.png")
         place.folder("out")
 
         let result = try thumbnail("f.jpg", "f.png", "-s", "8", "-o", "out/", "-f", "webp", "-j", "2")
 
         #expect(result.status == 1)
-        #expect(result.stderr.contains("just written from f.jpg") && result.stderr.contains("template"))
+        #expect(result.stderr.contains("already written from f.jpg") && result.stderr.contains("template"))
     }
 
-    @Test func `a budget of one byte works through the inputs one by one`() throws {
+    @Test func `with a budget of one byte processes the inputs one by one`() throws {
         try put("f.jpg", "f.png", "f.webp")
         place.folder("out")
 
@@ -155,14 +155,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (["-s", "0"], "no size"), (["-s", "0x0"], "no size"), (["-s", "x"], "no size"),
-        (["-s", "10x10x10"], "no size"),
-        (["-s", "-5"], "no size"), (["-s", "99999999999"], "no size"), (["--fit", "covr"], "did you mean cover"),
+        (["-s", "0"], "invalid --size value"), (["-s", "0x0"], "invalid --size value"),
+        (["-s", "x"], "invalid --size value"),
+        (["-s", "10x10x10"], "invalid --size value"),
+        (["-s", "-5"], "invalid --size value"), (["-s", "99999999999"], "invalid --size value"),
+        (["--fit", "covr"], "did you mean cover"),
         (["--crop", "atention", "--fit", "cover"], "did you mean attention"), (["--crop", "attention"], "--fit cover"),
         (["--filter", "lanczos"], "did you mean lanczos3"), (["--bg", "whit"], "did you mean white"),
         (["--jobs", "0"], "--jobs"), (["--budget", "lots"], "--budget"), (["--target-size", "0"], "--target-size"),
     ])
-    func `tells what is wrong with a switch`(words: [String], said: String) throws {
+    func `reports invalid option values`(words: [String], said: String) throws {
         try put("f.png")
 
         let result = try Tool.run(["thumbnail", "f.png", "-o", "t.png"] + words, directory: place.path)
@@ -172,8 +174,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.file("t.png")))
     }
 
-    @Test func `keeps the part of a picture where something is`() throws {
-        // Gray, with a red and green pattern at the right end.
+    @Test func `keeps the interesting part of an image`() throws {
+        // Gray, with a red and green pattern at the right.
         var samples: [UInt8] = []
         for y in 0..<20 {
             for x in 0..<60 {

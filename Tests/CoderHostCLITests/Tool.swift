@@ -2,20 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built command, run as a process of its own.
+/// Runs the built command as a process.
 enum Tool {
     static let path = "\(Repository.products)/coderhost"
 
-    /// A folder without plugins, and without anybody's settings.
+    /// An empty folder, without plugins and settings.
     static let nowhere = TemporaryDirectory()
 
-    /// Variables under which only what a test names is seen.
+    /// Environment variables that hide installed plugins and settings.
     static let environment: [String: String?] = [
         "CODERHOST_PLUGIN_PATH": nil, "HOME": nowhere.path, "XDG_DATA_HOME": nil, "XDG_CONFIG_HOME": nil,
         "XDG_STATE_HOME": nil, "CODERHOST_TRUST": nil,
     ]
 
-    /// Runs the command with the plugins that stand beside it.
+    /// Runs the command with the plugins beside it.
     static func run(
         _ arguments: String..., input: [UInt8] = [], directory: String? = nil, environment more: [String: String?] = [:]
     ) throws -> CommandResult {
@@ -45,9 +45,9 @@ enum Tool {
         return result
     }
 
-    /// A copy of the command in a folder of its own, with copies of these plugins beside it.
+    /// Copies the command and these plugins to a folder.
     ///
-    /// The system's folders are still looked at, so a test must not expect that there is nothing else.
+    /// The command still searches the system folders, so a test must not expect that there are no other plugins.
     static func copy(plugins: [String] = [], into folder: TemporaryDirectory) throws -> String {
         for name in ["coderhost"] + plugins.map({ "libcoder-\($0).so" }) {
             try copy("\(Repository.products)/\(name)", to: folder.file(name))
@@ -55,8 +55,8 @@ enum Tool {
         return folder.file("coderhost")
     }
 
-    /// Copies a file in a process of its own: what this one has open for writing, a program that another test starts at
-    /// the same time may hold open for a moment too, and then the copy is "busy".
+    /// Copies a file in a separate process. A copy by this process could be inherited, open for writing, by a program
+    /// that another test starts at the same time; executing it would then fail with "text file busy".
     static func copy(_ source: String, to target: String) throws {
         #expect(try TestSupport.run(["cp", source, target]).status == 0)
     }
@@ -70,7 +70,7 @@ enum Tool {
     }
 }
 
-/// A JSON document that was parsed by somebody else's parser.
+/// A JSON document, parsed by Foundation.
 struct Document {
     let value: Any?
 
@@ -96,7 +96,7 @@ struct Document {
 }
 
 extension CommandResult {
-    /// One document a line.
+    /// The output as one document per line.
     var documents: [Document] { stdout.split(separator: "\n").map { Document(String($0)) } }
     var lines: [String] { stdout.split(separator: "\n", omittingEmptySubsequences: true).map(String.init) }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `A running list --watch` {
-    /// Starts the command in the background and offers `expect TEXT`, which waits until the output has it.
+    /// Starts the command in the background, with a shell function `expect TEXT` that waits for output.
     private static let start = """
         mkdir plugins
         "$coderhost" list --watch $flags --plugin-dir plugins >out 2>err & watcher=$!
@@ -14,11 +14,11 @@ import Testing
 
         """
 
-    @Test func `tells what is dropped in, replaced and removed`() throws {
+    @Test func `reports added, changed and removed plugins`() throws {
         let place = TemporaryDirectory()
         let result = try Tool.shell(
             Self.start + """
-                expect 'interrupt to stop'
+                expect 'press Ctrl-C to stop'
                 cp "$plugin" plugins/libcoder-farbfeld.so
                 expect 'added libcoder-farbfeld.so: ready (farbfeld)'
                 echo 'no plugin' > plugins/.new; mv plugins/.new plugins/libcoder-farbfeld.so
@@ -35,7 +35,7 @@ import Testing
         #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
     }
 
-    @Test func `writes a JSON document a line`() throws {
+    @Test func `writes one JSON document per line`() throws {
         let place = TemporaryDirectory()
         let result = try Tool.shell(
             Self.start + """
@@ -54,7 +54,7 @@ import Testing
         #expect(events.allSatisfy { $0["event"].exists && $0["plugin"]["status"].exists })
     }
 
-    @Test func `ends when nobody reads it any more`() throws {
+    @Test func `ends when its reader is gone`() throws {
         let place = TemporaryDirectory()
         let result = try Tool.shell(
             """

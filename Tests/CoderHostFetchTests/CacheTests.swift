@@ -3,8 +3,8 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(40))) struct `The cache on disk, by command` {
-    /// The file of an entry, and its bytes.
+@Suite(.timeLimit(.minutes(40))) struct `The command cache` {
+    /// The file and the bytes of an entry.
     private func entry(_ bench: Bench, _ url: String) async throws -> (path: String, bytes: [UInt8]) {
         let path = String(try await bench.cache("path", url).stdout.dropLast())
         return (path, try #require(readFile(path)))
@@ -21,7 +21,7 @@ import Testing
             let stats = try await bench.cache("stats", "--json")
 
             #expect(warm.status == 0 && warm.documents.first?["format"].text == "jpeg")
-            #expect(again.stdout.contains("was there"))
+            #expect(again.stdout.contains("already cached"))
             #expect(bench.server.requests.count == 1)
             #expect(bench.outputs.isEmpty)
             #expect(list.documents.map { $0["url"].text } == [url])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `is empty before anything was fetched, and nothing is made`() async throws {
+    @Test func `is empty before the first download and creates no files`() async throws {
         try await Bench.run { bench in
             for verb in ["ls", "stats", "prune", "verify", "clear", "path"] {
                 let result = try await bench.cache(verb)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `tells where a picture is`() async throws {
+    @Test func `prints the path of an entry`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             let url = bench.server.url("/photo.png")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `is found to be damaged, never served so, and repaired`() async throws {
+    @Test func `detects, never returns and repairs damaged entries`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             _ = try bench.serve("photo.jpg")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `is not believed when an entry was damaged behind its back`() async throws {
+    @Test func `does not trust an entry that another process damaged`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             let url = bench.server.url("/photo.png")
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `is told apart from what is no cache`() async throws {
+    @Test func `is distinguished from other folders`() async throws {
         try await Bench.run { bench in
             bench.place.write([], to: "file")
             _ = try await apart { [place = bench.place] in try TestSupport.run(["mkfifo", place.file("pipe")]) }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `leaves files alone that no cache has put there`() async throws {
+    @Test func `keeps files of other programs`() async throws {
         try await Bench.run { bench in
             let name = "3f/3f0123456789abcdef0123456789abcd.jpg"
             for folder in ["default", "default/3f"] { bench.place.folder(folder) }
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `is not used when others may write to it`() async throws {
+    @Test func `is not used if others can write to it`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
             let url = bench.server.url("/photo.jpg")
@@ -174,14 +174,14 @@ import Testing
             let warmed = try await bench.cache("warm", "--allow-private", "--cache-dir", open, url)
 
             #expect(fetched.status == 0 && bench.output("photo.jpg") == bytes)
-            #expect(fetched.stderr.contains("everybody may write to it") && fetched.stderr.contains("chmod"))
-            #expect(listed.status == 74 && listed.stderr.contains("everybody may write to it"))
+            #expect(fetched.stderr.contains("every user may write to it") && fetched.stderr.contains("chmod"))
+            #expect(listed.status == 74 && listed.stderr.contains("every user may write to it"))
             #expect(warmed.status == 74)
             #expect(bench.outputs == ["photo.jpg"])
         }
     }
 
-    @Test func `is in the home of its user, whatever the environment says`() async throws {
+    @Test func `is in the home of its user, independent of the environment`() async throws {
         try await Bench.run { bench in
             let result = try await bench.coderhost(
                 ["cache", "path"], environment: ["HOME": nil, "XDG_CACHE_HOME": nil])
@@ -193,24 +193,24 @@ import Testing
         }
     }
 
-    @Test func `keeps no file of this machine, and says so`() async throws {
+    @Test func `does not store local files, and reports it`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
-            let local = "file://\(Repository.fixture("pictures/photo.png"))"
+            let local = "file://\(Repository.fixture("images/photo.png"))"
 
             let words = try await bench.cache("warm", "--allow-private", local)
             let facts = try await bench.cache(
                 "warm", "--json", "--allow-private", local, bench.server.url("/photo.jpg"))
             let path = try await bench.cache("path", local)
 
-            #expect(words.status == 0 && words.stdout.contains("not kept: it is on this machine already"))
+            #expect(words.status == 0 && words.stdout.contains("not cached: local data"))
             #expect(facts.documents.map { $0["kept"].bool } == [false, true])
-            #expect(path.status == 66 && path.stderr.contains("only what comes by http"))
+            #expect(path.status == 66 && path.stderr.contains("only http and https URLs"))
             #expect(!path.stderr.contains("cache warm"))
         }
     }
 
-    @Test func `counts a copy under another's name apart, and does not list it`() async throws {
+    @Test func `counts a misplaced copy separately, and does not list it`() async throws {
         try await Bench.run { bench in
             for name in ["photo.jpg", "photo.png"] { _ = try bench.serve(name) }
             let urls = ["/photo.jpg", "/photo.png"].map { bench.server.url($0) }
@@ -224,7 +224,7 @@ import Testing
             let list = try await bench.cache("ls", "--json")
 
             #expect(text.status == 1)
-            #expect(text.stdout.contains("2 entries sound, 0 damaged, 1 under a name of another"), "\(text.stdout)")
+            #expect(text.stdout.contains("2 entries sound, 0 damaged, 1 under a wrong name"), "\(text.stdout)")
             #expect(facts.documents.first?["misplaced"].list.compactMap(\.text) == [copy])
             #expect(facts.documents.first?["damaged"].list.isEmpty == true)
             #expect(Set(list.documents.map { $0["url"].text }) == Set(urls))
@@ -232,11 +232,11 @@ import Testing
         }
     }
 
-    /// Root can mount a small file system for one process; nobody else can, and not in every container.
+    /// Whether the test can mount file systems: it needs root, and not all containers allow it.
     static let mayMount =
         (try? TestSupport.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]))?.status == 0
 
-    @Test(.enabled(if: mayMount)) func `says that nothing could be removed`() async throws {
+    @Test(.enabled(if: mayMount)) func `reports that removal failed`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
             let script = """
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `costs nobody a picture when it cannot be written`() async throws {
+    @Test func `does not prevent downloads if it cannot be written`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
             let blocked = bench.place.write([], to: "file")
@@ -274,31 +274,33 @@ import Testing
             let result = try await bench.fetch("--cache-dir", "\(blocked)/below", bench.server.url("/photo.jpg"))
 
             #expect(result.status == 0)
-            #expect(result.stderr.contains("the cache keeps nothing"))
+            #expect(result.stderr.contains("nothing was cached"))
             #expect(bench.output("photo.jpg") == bytes)
         }
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `Words of cache` {
+@Suite(.timeLimit(.minutes(40))) struct `Arguments of cache` {
     private func said(_ words: String...) async throws -> CommandResult {
         let home = TemporaryDirectory()
         return try await apart {
             try TestSupport.run(
                 ["\(Repository.products)/coderhost", "cache"] + words,
-                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath])
+                environment: [
+                    "HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
+                ])
         }
     }
 
     @Test(arguments: ["ls", "stats", "prune", "verify", "clear", "path", "warm"])
-    func `have a help of their own, with examples first and nothing that does not concern them`(
+    func `have their own help with examples first and only their options`(
         verb: String
     ) async throws {
         let help = try await said(verb, "--help")
         let lines = help.stdout.split(separator: "\n", omittingEmptySubsequences: false)
 
         #expect(help.status == 0 && lines.count > 5)
-        #expect(lines[0].hasPrefix("coderhost cache \(verb): ") && !lines[0].contains("look into the cache on disk"))
+        #expect(lines[0].hasPrefix("coderhost cache \(verb): ") && !lines[0].contains("list, check and prune"))
         #expect(lines[2] == "Examples:" && lines[3].hasPrefix("  coderhost cache \(verb)"))
         #expect(help.stdout.contains("--cache-dir") && help.stdout.contains("--json"))
         for option in ["--plugin-dir", "--trust", "--limits", "--isolation", "--workers"] {
@@ -306,29 +308,29 @@ import Testing
         }
     }
 
-    @Test func `refuse options of other verbs and say whose they are`() async throws {
+    @Test func `refuse options of other subcommands and name these`() async throws {
         let result = try await said("ls", "--isolation", "off")
 
-        #expect(result.status == 64 && result.stderr.contains("--isolation belongs to cache warm"))
+        #expect(result.status == 64 && result.stderr.contains("--isolation is an option of cache warm"))
     }
 
     @Test(arguments: ["", "../../x", ".hidden", "a/b", "a b"])
-    func `refuse a namespace that is no name of a folder`(name: String) async throws {
+    func `refuse an invalid namespace`(name: String) async throws {
         let result = try await said("ls", "--namespace", name)
 
         #expect(result.status == 64 && result.stderr.contains("--namespace"))
     }
 
     @Test(arguments: [["--max-age", "0"], ["--max-size", "0"], ["--max-size", "x"]])
-    func `say what may be typed instead`(words: [String]) async throws {
+    func `suggest valid values`(words: [String]) async throws {
         let result = try await said("prune", words[0], words[1])
 
         #expect(result.status == 64)
-        #expect(result.stderr.contains("such as 12h") || result.stderr.contains("like 500M"))
+        #expect(result.stderr.contains("for example 12h") || result.stderr.contains("for example 500M"))
         #expect(result.stderr.contains("coderhost cache clear"))
     }
 
-    @Test func `show sizes in the units in which they are typed`() async throws {
-        #expect(try await said("stats").stdout.contains("up to 1 GiB"))
+    @Test func `show sizes in the units of the options`() async throws {
+        #expect(try await said("stats").stdout.contains("maximum 1 GiB"))
     }
 }

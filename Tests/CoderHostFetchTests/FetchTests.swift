@@ -2,7 +2,7 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(40))) struct `Fetching pictures` {
+@Suite(.timeLimit(.minutes(40))) struct `Fetching images` {
     @Test(arguments: ["photo.jpg", "photo.png", "rgba.webp", "three-frames.gif", "three-frames.webp"])
     func `writes the file byte for byte under the name of its URL`(name: String) async throws {
         try await Bench.run { bench in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `finds it in the cache the second time, and asks nobody`() async throws {
+    @Test func `uses the cache the second time without a request`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
             let url = bench.server.url("/photo.jpg")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `keeps nothing and looks nowhere without a cache`() async throws {
+    @Test func `neither reads nor writes the cache with --no-cache`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
             let url = bench.server.url("/photo.jpg")
@@ -45,9 +45,9 @@ import Testing
         }
     }
 
-    @Test func `asks again on request, and loads nothing that is still good`() async throws {
+    @Test func `revalidates on request without downloading again`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/photo.png")))
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
             bench.server.on("/p.png") { request in
                 request.header("If-None-Match") == "\"7\"" ? .status(304) : .bytes(bytes).with("ETag", "\"7\"")
             }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `converts where a size or another format is asked for`() async throws {
+    @Test func `converts for a size or another format`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             _ = try bench.serve("three-frames.gif")
@@ -72,15 +72,15 @@ import Testing
             let facts = try await bench.coderhost("info", "--json", "photo-0.webp", "three-frames-1.webp")
 
             #expect(small.status == 0, "\(small.stderr)")
-            // Nothing is made larger than it is.
+            // Images are not enlarged.
             #expect(facts.documents.map { $0["width"].integer } == [40, 31])
             #expect(facts.documents.map { $0["frame_count"].integer } == [1, 3])
         }
     }
 
-    @Test func `gives a file the ending of what it is`() async throws {
+    @Test func `adds the file extension of the actual format`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/photo.png")))
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
             bench.server.on("/show.php") { _ in .bytes(bytes, type: nil) }
             bench.server.on("/named.jpg") { _ in .bytes(bytes, type: nil) }
 
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `replaces no file that nobody named`() async throws {
+    @Test func `replaces no file under a default name`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             bench.place.write([1, 2, 3], to: "photo.png")
@@ -108,10 +108,10 @@ import Testing
         }
     }
 
-    @Test func `goes on behind an URL that fails, and ends with 1`() async throws {
+    @Test func `continues after a failed URL and exits with 1`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
-            bench.server.on("/page") { _ in .bytes(Array("<html>no picture</html>".utf8), type: "text/html") }
+            bench.server.on("/page") { _ in .bytes(Array("<html>no image</html>".utf8), type: "text/html") }
 
             let result = try await bench.fetch(
                 bench.server.url("/missing.jpg"), bench.server.url("/page"), bench.server.url("/photo.jpg"))
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `tells a program what is wrong with the only URL`() async throws {
+    @Test func `reports the error of a single URL in JSON`() async throws {
         try await Bench.run { bench in
             let missing = try await bench.fetch("--json", bench.server.url("/missing.jpg"))
 
@@ -133,9 +133,9 @@ import Testing
         }
     }
 
-    @Test func `keeps no file that is no picture`() async throws {
+    @Test func `does not cache data that is not an image`() async throws {
         try await Bench.run { bench in
-            let broken = try #require(readFile(Repository.fixture("pictures/photo.png"))).prefix(2000)
+            let broken = try #require(readFile(Repository.fixture("images/photo.png"))).prefix(2000)
             bench.server.on("/broken.png") { _ in .bytes(Array(broken)) }
 
             for _ in 0..<2 { #expect(try await bench.fetch(bench.server.url("/broken.png")).status == 65) }
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `writes to standard output, and facts to the other one`() async throws {
+    @Test func `writes the image to standard output and JSON to standard error`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
 
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `sends the fields that it is given`() async throws {
+    @Test func `sends the given headers`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
 
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `takes no more bytes than it may`() async throws {
+    @Test func `respects the maximum of bytes`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
 
@@ -178,9 +178,9 @@ import Testing
         }
     }
 
-    @Test func `tries again after a server that was busy`() async throws {
+    @Test func `retries after a busy server`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/photo.jpg")))
+            let bytes = try #require(readFile(Repository.fixture("images/photo.jpg")))
             bench.server.on("/a.jpg") { $0.number == 1 ? .status(503) : .bytes(bytes) }
             bench.server.on("/b.jpg") { $0.number == 1 ? .status(503) : .bytes(bytes) }
 
@@ -191,9 +191,9 @@ import Testing
         }
     }
 
-    @Test func `writes what can be seen on the way`() async throws {
+    @Test func `writes previews`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
+            let bytes = try #require(readFile(Repository.fixture("images/f-progressive.jpg")))
             bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 150) }
             bench.place.folder("looks")
 
@@ -208,9 +208,9 @@ import Testing
         }
     }
 
-    @Test func `leaves nothing behind when it is killed half-way`() async throws {
+    @Test func `leaves no files when it is killed during a download`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/photo.png")))
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
             let gate = Gate()
             bench.server.on("/photo.png") { _ in .gated(bytes, after: bytes.count / 2, gate) }
             let url = bench.server.url("/photo.png")
@@ -226,7 +226,8 @@ import Testing
                     try TestSupport.run(
                         ["bash", "-c", script, "\(Repository.products)/coderhost", url], directory: place.path,
                         environment: [
-                            "HOME": place.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
+                            "HOME": place.path, "XDG_CACHE_HOME": nil,
+                            "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
                         ])
                 }
             }
@@ -270,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func `is allowed for a host that is named`() async throws {
+    @Test func `is allowed for a given host`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
             let host = "127.0.0.1:\(bench.server.port)"
@@ -280,9 +281,9 @@ import Testing
         }
     }
 
-    @Test func `reads files by their URL only when that is allowed`() async throws {
+    @Test func `reads file URLs only if allowed`() async throws {
         try await Bench.run { bench in
-            let url = "file://\(Repository.fixture("pictures/photo.png"))"
+            let url = "file://\(Repository.fixture("images/photo.png"))"
 
             let refused = try await bench.coderhost("fetch", url)
             let allowed = try await bench.coderhost("fetch", "--allow-private", url)
@@ -294,13 +295,15 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `Words of fetch and cache` {
+@Suite(.timeLimit(.minutes(40))) struct `Arguments of fetch and cache` {
     private func said(_ words: String...) async throws -> CommandResult {
         let home = TemporaryDirectory()
         return try await apart {
             try TestSupport.run(
                 ["\(Repository.products)/coderhost"] + words,
-                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath])
+                environment: [
+                    "HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
+                ])
         }
     }
 
@@ -308,14 +311,14 @@ import Testing
         (["fetc", "x"], "fetch"), (["fetch", "--progresive-to", "x", "y"], "--progressive-to"),
         (["cache", "verfy"], "verify"), (["cache", "verify", "--repare"], "--repair"),
     ])
-    func `are guessed when they are mistyped`(words: [String], meant: String) async throws {
+    func `have suggestions for misspelled words`(words: [String], meant: String) async throws {
         let result = try await apart { try TestSupport.run(["\(Repository.products)/coderhost"] + words) }
 
         #expect(result.status == 64)
         #expect(result.stderr.contains("did you mean") && result.stderr.contains(meant), "\(result.stderr)")
     }
 
-    @Test func `refuse what makes no sense before anything is asked`() async throws {
+    @Test func `are validated before any request`() async throws {
         #expect(try await said("fetch").status == 64)
         #expect(try await said("fetch", "--header", "no field", "http://example.invalid/").status == 64)
         #expect(try await said("fetch", "--timeout", "0", "http://example.invalid/").status == 64)
@@ -326,7 +329,7 @@ import Testing
         #expect(try await said("fetch", "gopher://example.invalid/a.gif").status == 64)
     }
 
-    @Test func `say how to install the program that is missing`() async throws {
+    @Test func `name the missing program and how to install it`() async throws {
         let place = TemporaryDirectory()
         let products = Repository.products
 

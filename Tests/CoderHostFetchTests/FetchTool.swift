@@ -3,7 +3,7 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-/// A server, a folder to work in with a cache of its own, and the built command.
+/// A server, a working folder with its own cache, and the built command.
 struct Bench {
     let server: TestServer
     let place = TemporaryDirectory()
@@ -11,7 +11,7 @@ struct Bench {
 
     var entries: [String] { files(in: cache.path) }
 
-    /// Gives one to `body`, and ends its server.
+    /// Runs a body with a bench, then stops its server.
     static func run(_ body: (Bench) async throws -> Void) async throws {
         let bench = Bench(server: try await TestServer.start())
         do {
@@ -25,14 +25,14 @@ struct Bench {
 
     private init(server: TestServer) { self.server = server }
 
-    /// Serves a picture of the fixtures under its own name.
+    /// Serves a fixture under its own name.
     func serve(_ name: String) throws -> [UInt8] {
-        let bytes = try #require(readFile(Repository.fixture("pictures/\(name)")))
+        let bytes = try #require(readFile(Repository.fixture("images/\(name)")))
         server.on("/\(name)") { _ in .bytes(bytes, type: nil) }
         return bytes
     }
 
-    /// Runs `coderhost`, on a thread of its own: the server needs those that tasks share.
+    /// Runs `coderhost` on a separate thread, because the server needs the threads of the concurrency pool.
     func coderhost(_ words: String..., environment: [String: String?] = [:]) async throws -> CommandResult {
         try await coderhost(words, environment: environment)
     }
@@ -57,12 +57,13 @@ struct Bench {
             try TestSupport.run(
                 ["bash", "-c", script, "\(Repository.products)/coderhost"] + words, directory: place.path,
                 environment: [
-                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
+                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path,
+                    "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
                 ], timeout: .seconds(120))
         }
     }
 
-    /// `fetch` with leave to ask this machine, which the server is on.
+    /// Runs `fetch` with access to this machine, where the server runs.
     func fetch(_ words: String...) async throws -> CommandResult {
         try await coderhost(["fetch", "--allow-private"] + words)
     }
@@ -73,7 +74,7 @@ struct Bench {
     func output(_ name: String) -> [UInt8]? { readFile(place.file(name)) }
 }
 
-/// All files below a folder, from there, in order.
+/// Returns all files below a folder as sorted relative paths.
 func files(in folder: String) -> [String] {
     (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? [])
         .filter { FileManager.default.contents(atPath: "\(folder)/\($0)") != nil && !isFolder("\(folder)/\($0)") }
@@ -85,14 +86,14 @@ private func isFolder(_ path: String) -> Bool {
     return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
 }
 
-/// Does something that blocks where it keeps nobody waiting.
+/// Runs blocking code outside the concurrency pool.
 func apart<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }
 
-/// A JSON document that was parsed by somebody else's parser.
+/// A JSON document, parsed by Foundation.
 struct Document {
     private let value: Any?
 
@@ -113,6 +114,6 @@ struct Document {
 }
 
 extension CommandResult {
-    /// One document a line.
+    /// The output as one document per line.
     var documents: [Document] { stdout.split(separator: "\n").map { Document(String($0)) } }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Outputs of fetch` {
-    /// Puts what is no file under the name of the picture.
+    /// Creates a special file with the name of the image.
     private func block(_ bench: Bench, _ kind: String) async throws {
         let (path, elsewhere) = (bench.place.file("photo.png"), bench.place.file("elsewhere"))
         let command = kind == "pipe" ? ["mkfifo", path] : ["ln", "-s", elsewhere, path]
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: ["pipe", "dangling link"])
-    func `exist where a name stands for what is no file, and nothing is waited for`(kind: String) async throws {
+    func `are written without blocking if the name is not a regular file`(kind: String) async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             let url = bench.server.url("/photo.png")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `go into a pipe that was asked for, once somebody reads it`() async throws {
+    @Test func `go to a named pipe once it has a reader`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             try await block(bench, "pipe")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `end in what is written, where a template says so`() async throws {
+    @Test func `have the file extension of the written format`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.jpg")
             for path in ["/show.php", "/none", "/wrong.png"] { bench.server.on(path) { _ in .bytes(bytes, type: nil) } }
@@ -57,20 +57,20 @@ import Testing
         }
     }
 
-    @Test func `of one name go to the first, and no transfer waits for that`() async throws {
+    @Test func `with equal names go to the first URL, and downloads do not wait`() async throws {
         try await Bench.run { bench in
             let (jpeg, png) = (try bench.serve("photo.jpg"), try bench.serve("photo.png"))
             let gate = Gate()
             bench.server.on("/slow/photo.jpg") { _ in .gated(jpeg, after: 10, gate) }
             bench.server.on("/other.png") { _ in
-                // It was asked for while the first one is on its way.
+                // Requested while the first download is running.
                 gate.open()
                 return .bytes(png)
             }
             let result = try await bench.fetch(
                 bench.server.url("/slow/photo.jpg"), bench.server.url("/photo.jpg"), bench.server.url("/other.png"))
 
-            #expect(result.status == 1 && result.stderr.contains("was just written from"), "\(result.stderr)")
+            #expect(result.status == 1 && result.stderr.contains("was already written from"), "\(result.stderr)")
             #expect(result.stderr.contains("'{stem}-{n}.{ext}'"))
             #expect(bench.output("photo.jpg") == jpeg && bench.output("other.png") == png)
         }
@@ -80,7 +80,7 @@ import Testing
         ["fetch", "--overwrite", "--no-overwrite"], ["fetch", "--header", "A: 1", "--header", "a: 2"],
         ["fetch", "--header", "Host: x"], ["fetch", "--offline", "--refresh"],
     ])
-    func `and questions that contradict themselves are refused`(words: [String]) async throws {
+    func `with contradicting options are refused`(words: [String]) async throws {
         try await Bench.run { bench in
             let result = try await bench.coderhost(words + ["--allow-private", bench.server.url("/photo.png")])
             #expect(result.status == 64 && result.stderr.contains("try: "), "\(result.stderr)")
@@ -92,7 +92,7 @@ import Testing
         ["-o", "there.png", "--no-overwrite"], ["-o", "./", "--no-overwrite"], ["-o", "{stem}.jpg", "--no-overwrite"],
         ["-o", "none/x.png"], ["-o", "none/{stem}.png"], [], ["-f", "webp"],
     ])
-    func `are refused before anything is asked`(words: [String]) async throws {
+    func `are refused before any request`(words: [String]) async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             for name in ["there.png", "photo.png", "photo.jpg", "photo.webp"] { bench.place.write([1], to: name) }
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["none/", "none/x.png", "none/{stem}.png"])
-    func `have one remedy and one code where their folder is missing`(output: String) async throws {
+    func `have the same remedy and exit code for a missing folder`(output: String) async throws {
         try await Bench.run { bench in
             let result = try await bench.fetch(bench.server.url("/photo.png"), "-o", output)
 
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `are numbered from 0, and have no folder of a URL`() async throws {
+    @Test func `are numbered from 0, and ignore the folder of a URL`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             let url = bench.server.url("/photo.png")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `that are done are told of before a signal ends it`() async throws {
+    @Test func `that are complete are reported before a signal ends the process`() async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             let gate = Gate()
@@ -143,7 +143,7 @@ import Testing
                 """
             let words = ["/slow.png", "/photo.png"].map { bench.server.url($0) }
 
-            // A shell leaves what it starts in the background deaf to an interrupt, unless it has jobs.
+            // A shell without job control makes background processes ignore interrupts.
             let result = try await bench.shell("set -m\n" + script, words)
             gate.open()
 
@@ -157,14 +157,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Previews of fetch` {
     private func serve(_ bench: Bench) throws -> [UInt8] {
-        let bytes = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
+        let bytes = try #require(readFile(Repository.fixture("images/f-progressive.jpg")))
         bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 400) }
         bench.place.folder("looks")
         return bytes
     }
 
     @Test(arguments: ["mkfifo looks/p-0000.png", "ln -s ../victim looks/p-0000.png"])
-    func `follow no link and wait for no pipe`(command: String) async throws {
+    func `follow no link and do not block on a pipe`(command: String) async throws {
         try await Bench.run { bench in
             let bytes = try serve(bench)
             bench.place.write([1, 2, 3], to: "victim")
@@ -176,14 +176,14 @@ import Testing
 
             #expect(result.status == 0 && bench.output("p.jpg") == bytes)
             #expect(bench.output("victim") == [1, 2, 3])
-            #expect(warnings.contains { $0.contains("a preview was not written: looks/p-0000.png exists") })
+            #expect(warnings.contains { $0.contains("cannot write a preview: looks/p-0000.png exists") })
         }
     }
 
-    @Test func `of a transfer that failed are named`() async throws {
+    @Test func `of a failed download are reported`() async throws {
         try await Bench.run { bench in
             let bytes = try serve(bench)
-            // What a decoder can show, and then no picture any more.
+            // A decodable beginning, followed by invalid data.
             let broken = bytes.prefix(bytes.count * 3 / 4)
             bench.server.on("/cut.jpg") { _ in .chunked(Array(broken), piece: max(1, bytes.count / 8), every: 400) }
             let words = ["--progressive-to", "looks", bench.server.url("/cut.jpg")]
@@ -194,11 +194,11 @@ import Testing
 
             #expect(told.status == 65 && said.status == 65, "\(told.stdout)")
             #expect(previews.first == "looks/cut-0000.png" && previews.allSatisfy { bench.output($0) != nil })
-            #expect(said.stderr.contains("its previews stay: looks/cut-0000.png"), "\(said.stderr)")
+            #expect(said.stderr.contains("previews kept: looks/cut-0000.png"), "\(said.stderr)")
         }
     }
 
-    @Test func `that there are none of are missed in a warning`() async throws {
+    @Test func `that are missing cause a warning`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             bench.place.folder("looks")

@@ -5,31 +5,31 @@ import Testing
 
 @testable import CoderHostFetch
 
-@Suite struct `Names of URLs` {
+@Suite struct `File names from URLs` {
     @Test(arguments: [
         ("https://example.org/a/b.jpg", "b.jpg"), ("https://example.org/a%20b.jpg?w=3#x", "a b.jpg"),
         ("https://example.org/show.php?id=9", "show.php"), ("https://example.org/v1.2-final", "v1_2-final"),
-        ("https://example.org/", "picture"), ("https://example.org", "picture"),
-        ("https://example.org?x=/a.jpg", "picture"),
-        ("https://example.org/..", "picture"), ("https://example.org/%2e%2e%2f%2e%2e%2fetc.png", "_.._etc.png"),
+        ("https://example.org/", "image"), ("https://example.org", "image"),
+        ("https://example.org?x=/a.jpg", "image"),
+        ("https://example.org/..", "image"), ("https://example.org/%2e%2e%2f%2e%2e%2fetc.png", "_.._etc.png"),
         ("https://example.org/.hidden.png", "hidden.png"), ("https://example.org/-rf.png", "_rf.png"),
         ("https://example.org/%1b%5b2J.gif", "_[2J.gif"), ("https://example.org/a%ff.gif", "a%ff.gif"),
-        ("https://example.org/{n}.gif", "_n_.gif"), ("data:image/png;base64,AA/b.png", "picture"),
+        ("https://example.org/{n}.gif", "_n_.gif"), ("data:image/png;base64,AA/b.png", "image"),
         ("https://example.org/K%C3%A4se.webp", "Käse.webp"), ("https://example.org/%+f%-0.gif", "%+f%-0.gif"),
         ("https://example.org/%2e%cc%81a.png", "\u{301}a.png"), ("https://example.org/-%cc%81a.png", "_\u{301}a.png"),
     ])
-    func `are names of files in this folder`(url: String, name: String) {
+    func `are valid names in the current folder`(url: String, name: String) {
         #expect(LocalName.of(url) == name)
     }
 
-    @Test func `are short enough for a file system`() {
+    @Test func `are short enough for the file system`() {
         let name = LocalName.of("https://example.org/" + String(repeating: "ä", count: 500) + ".jpg")
 
         #expect(name.utf8.count <= 200 && name.hasSuffix(".jpg"))
     }
 
     @Test(arguments: [".png", ".exe", ""])
-    func `hide no file, however long a letter is`(suffix: String) {
+    func `hide no file, even with long characters`(suffix: String) {
         let name = LocalName.of("https://example.org/a" + String(repeating: "%cc%81", count: 300) + suffix)
 
         #expect(name.utf8.first == UInt8(ascii: "a") && name.utf8.count <= 200)
@@ -37,17 +37,17 @@ import Testing
     }
 }
 
-@Suite struct `URLs for programs` {
+@Suite struct `URLs in JSON output` {
     private let long = String(repeating: "x", count: 300)
 
-    @Test func `are whole, but for the password`() {
+    @Test func `are complete except for the password`() {
         #expect(wholeURL("https://example.org/\(long)?a=b@c") == "https://example.org/\(long)?a=b@c")
         #expect(wholeURL("https://joe:secret@example.org/\(long)") == "https://example.org/\(long)")
         #expect(wholeURL("data:image/png;base64,\(long)") == "data:image/png;base64,\(long)")
         #expect(wholeURL("https://example.org/a.png") == "https://example.org/a.png")
     }
 
-    @Test func `say nothing that may be a password, and end somewhere`() {
+    @Test func `contain no password and have a maximum length`() {
         for url in ["https://joe:secret@example.org/\(long)", "https://@@@joe@example.org/\(long)"] {
             #expect(wholeURL(url) == "https://example.org/\(long)")
         }
@@ -57,11 +57,11 @@ import Testing
     }
 }
 
-@Suite struct `Turns of outputs` {
-    private let turns = CoderHostFetch.Turns()
+@Suite struct `A queue of tickets` {
+    private let tickets = TicketQueue()
     private let order = Numbers()
 
-    @Test func `are taken in the order of their numbers, also where some never come in`() async {
+    @Test func `admits callers in ticket order, even if some never wait`() async {
         await withTaskGroup(of: Void.self) { group in
             for number in (0..<12).reversed() { group.addTask { await take(number) } }
         }
@@ -69,20 +69,20 @@ import Testing
     }
 
     private func take(_ number: Int) async {
-        let (turns, order) = (turns, order)
+        let (tickets, order) = (tickets, order)
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 if number % 4 != 3 {
-                    turns.wait(for: number)
+                    tickets.wait(for: number)
                     order.append(number)
                 }
-                turns.leave(number)
+                tickets.leave(number)
                 continuation.resume()
             }
         }
     }
 
-    /// A list that several threads write.
+    /// A list that several threads append to.
     private final class Numbers: Sendable {
         private let list = Mutex<[Int]>([])
         var value: [Int] { list.withLock { $0 } }
@@ -90,41 +90,41 @@ import Testing
     }
 }
 
-@Suite struct `Bars of transfers` {
+@Suite struct `Download bars` {
     private func line(_ received: Int, _ expected: Int?, columns: Int = 80) -> String {
-        let row = TransferBars.Row(name: "photo.jpg", received: received, expected: expected, begun: 0)
-        return TransferBars.line(row, 2_000_000_000, columns: columns)
+        let row = DownloadBars.Row(name: "photo.jpg", received: received, expected: expected, begun: 0)
+        return DownloadBars.line(row, 2_000_000_000, columns: columns)
     }
 
-    @Test func `show a share where the length is known`() {
+    @Test func `show a percentage if the length is known`() {
         let text = line(500 << 10, 1000 << 10)
 
         #expect(text.contains("[##########          ]"))
         #expect(text.contains("50 %  500 KiB of 1000 KiB, 250 KiB/s"))
     }
 
-    @Test func `move where it is not`() {
+    @Test func `show a moving marker if the length is unknown`() {
         let text = line(500 << 10, nil)
 
         #expect(text.contains("###") && !text.contains("%"))
         #expect(text.contains("500 KiB, 250 KiB/s"))
     }
 
-    @Test func `begin in one column, whatever their numbers`() {
+    @Test func `begin in the same column for all values`() {
         let lines = [line(5, 1_000_000), line(99_900, 99_900), line(999, nil), line(1023 << 10, 1023 << 10)]
 
         #expect(Set(lines.map { $0.prefix { $0 != "[" }.count }).count == 1)
         #expect(lines.allSatisfy { $0.count < 80 })
     }
 
-    @Test func `of one name have their numbers`() {
+    @Test func `with equal names have numbers`() {
         let rows = [("a.png", 0), ("b.png", 1), ("a.png", 2)]
 
-        #expect(TransferBars(rows.map(\.0)).names == ["a.png (0)", "b.png", "a.png (2)"])
+        #expect(DownloadBars(rows.map(\.0)).names == ["a.png (0)", "b.png", "a.png (2)"])
     }
 
     @Test(arguments: 1...120)
-    func `never fill a line`(columns: Int) {
+    func `are narrower than the terminal`(columns: Int) {
         #expect(line(1234, 99_999, columns: columns).count < max(columns, 1) || columns == 1)
     }
 
@@ -135,7 +135,7 @@ import Testing
         (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (500 << 20, "500 MiB"), (1 << 30, "1 GiB"),
         ((1 << 20) - 1, "1 MiB"), (2_831_155, "2.7 MiB"), (Int.max, "8 EiB"),
     ])
-    func `are said in units of 1024`(count: Int, text: String) {
+    func `have units of 1024`(count: Int, text: String) {
         #expect(ByteText.of(count) == text)
     }
 }
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["", "7", "d", "-1d", "+1d", "1.5d", "1y", "99999999999999999999d"])
-    func `are nothing else`(text: String) {
+    func `have no other form`(text: String) {
         #expect(throws: (any Error).self) { try CachePrune.age(text) }
     }
 }

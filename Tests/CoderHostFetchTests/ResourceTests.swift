@@ -3,13 +3,13 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-/// What becomes of a call where the system has not what it needs.
-@Suite(.timeLimit(.minutes(40))) struct `A machine in want` {
-    /// Closes what a test runner has open first, so that the number means the same everywhere.
+/// Calls on a system that lacks resources.
+@Suite(.timeLimit(.minutes(40))) struct `A system with too few resources` {
+    /// Closes the descriptors of the test runner first, so that the limit has the same effect everywhere.
     private static let closing = "for i in $(seq 3 254); do eval \"exec $i>&-\"; done\n"
 
     @Test(arguments: 4...20)
-    func `of descriptors is told so, and no signal ends the call`(count: Int) async throws {
+    func `of descriptors causes an error, not a crash`(count: Int) async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
 
@@ -17,7 +17,7 @@ import Testing
                 Self.closing + "ulimit -n \(count)\nexec \"$0\" fetch --allow-private \"$1\"",
                 [bench.server.url("/photo.png")])
 
-            // 127: the loader itself could not open a library.
+            // 127: the dynamic loader could not open a library.
             #expect([71, 127].contains(result.status), "\(result.stderr)")
             #expect(result.status == 127 || result.stderr.contains("ulimit -n "), "\(result.stderr)")
             #expect(bench.server.connections == 0)
@@ -28,7 +28,7 @@ import Testing
         (try? TestSupport.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]))?.status == 0
 
     @Test(.enabled(if: canMount, "nothing can be mounted over /proc"))
-    func `of /proc is told so before anything is asked`() async throws {
+    func `without proc causes an error before any request`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             let script = """
@@ -37,15 +37,15 @@ import Testing
 
             let result = try await bench.shell(script, [bench.server.url("/photo.png")])
 
-            // 127: the loader found no library of its own without it.
+            // 127: the dynamic loader found no library without /proc.
             #expect(result.status == 69 || result.status == 127, "\(result.stderr)")
-            #expect(result.status == 127 || result.stderr.contains("/proc/self cannot be read"))
+            #expect(result.status == 127 || result.stderr.contains("cannot read /proc/self"))
             #expect(bench.server.connections == 0)
         }
     }
 
     @Test(arguments: [85, 105])
-    func `has fewer transfers at a time, and all of its pictures`(count: Int) async throws {
+    func `reduces parallel downloads and still downloads all images`(count: Int) async throws {
         try await Bench.run { bench in
             let bytes = try bench.serve("photo.png")
             let urls = (0..<7).map { bench.server.url("/photo.png?\($0)") }
@@ -56,18 +56,20 @@ import Testing
                 urls)
 
             #expect(result.status == 0, "\(result.stderr)")
-            #expect(result.stderr.contains("transfers at a time: too few files") && result.stderr.contains("ulimit -n"))
+            #expect(
+                result.stderr.contains("parallel downloads: too few file descriptors")
+                    && result.stderr.contains("ulimit -n"))
             #expect(bench.outputs.count == 7 && bench.output("6.png") == bytes)
         }
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `A cache that keeps nothing` {
-    @Test func `is told of for every URL`() async throws {
+@Suite(.timeLimit(.minutes(40))) struct `A cache that cannot store` {
+    @Test func `is reported for every URL`() async throws {
         try await Bench.run { bench in
             for name in ["photo.jpg", "photo.png"] { _ = try bench.serve(name) }
             let urls = [bench.server.url("/photo.jpg"), bench.server.url("/photo.png")]
-            // Something stands in the place of every folder of entries.
+            // A file blocks every folder of entries.
             let blocked = bench.place.folder("blocked")
             bench.place.folder("blocked/default")
             for number in 0..<256 {
@@ -81,7 +83,7 @@ import Testing
 
             #expect(fetched.status == 0)
             for document in fetched.documents {
-                #expect(document["warnings"][0].text?.hasPrefix("it is not kept in the cache: ") == true)
+                #expect(document["warnings"][0].text?.hasPrefix("not cached: ") == true)
             }
             #expect(warmed.status == 74)
             #expect(warmed.documents.first?["url"].text == urls[0])
@@ -91,22 +93,22 @@ import Testing
         }
     }
 
-    @Test func `of this machine's own files is no failure, and said`() async throws {
+    @Test func `is no failure for local files, but is reported`() async throws {
         try await Bench.run { bench in
-            let url = "file://\(Repository.fixture("pictures/photo.png"))"
+            let url = "file://\(Repository.fixture("images/photo.png"))"
 
             let told = try await bench.cache("warm", "--allow-private", "--json", url)
             let said = try await bench.cache("warm", "--allow-private", url)
 
             #expect(told.documents.first?["kept"].bool == false)
-            #expect(said.status == 0 && said.stdout.contains("loaded, not kept"))
+            #expect(said.status == 0 && said.stdout.contains("downloaded, not cached"))
         }
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `What fetch says` {
+@Suite(.timeLimit(.minutes(40))) struct `Messages of fetch` {
     @Test(arguments: ["--no-cache", "--refresh"])
-    func `is that two switches contradict each other`(other: String) async throws {
+    func `report contradicting options`(other: String) async throws {
         try await Bench.run { bench in
             let result = try await bench.coderhost("fetch", "--offline", other, "http://example.invalid/a.png")
 
@@ -115,19 +117,19 @@ import Testing
         }
     }
 
-    @Test func `names no URL twice, and what to leave out`() async throws {
+    @Test func `name a URL once, and the option to remove`() async throws {
         try await Bench.run { bench in
             let offline = try await bench.coderhost("fetch", "--offline", "http://example.invalid/a.png")
             let scheme = try await bench.coderhost("fetch", "ftp://z")
 
-            #expect(offline.status == 66 && offline.stderr.contains("leave out --offline"), "\(offline.stderr)")
+            #expect(offline.status == 66 && offline.stderr.contains("omit --offline"), "\(offline.stderr)")
             #expect(offline.stderr.split(separator: "example.invalid").count == 2, "\(offline.stderr)")
             #expect(scheme.status == 64)
             #expect(scheme.stderr.split(separator: "ftp://z").count == 2, "\(scheme.stderr)")
         }
     }
 
-    @Test func `of a damaged data URL helps, and gives programs all of it`() async throws {
+    @Test func `have a hint for a damaged data URL, and the complete URL in JSON`() async throws {
         try await Bench.run { bench in
             let url = "data:image/png;base64," + String(repeating: "AAAA", count: 200) + "*"
 
@@ -135,25 +137,25 @@ import Testing
             let said = try await bench.coderhost("fetch", url)
 
             #expect(told.status == 64 && told.documents.first?["url"].text == url)
-            #expect(said.stderr.contains("copied whole") && !said.stderr.contains("https://"), "\(said.stderr)")
+            #expect(said.stderr.contains("URL is complete") && !said.stderr.contains("https://"), "\(said.stderr)")
             #expect(said.stderr.utf8.count < 600)
         }
     }
 
-    @Test func `of a field without a colon does not repeat it`() async throws {
+    @Test func `do not repeat a header without colon`() async throws {
         try await Bench.run { bench in
             let result = try await bench.coderhost(
                 "fetch", "--header", "Accept: */*", "--header", "Authorization Bearer hunter2",
                 "http://example.invalid/")
 
             #expect(result.status == 64)
-            #expect(!result.stderr.contains("hunter2") && result.stderr.contains("--header number 2"))
+            #expect(!result.stderr.contains("hunter2") && result.stderr.contains("--header value number 2"))
         }
     }
 
-    @Test func `of what is still good is that`() async throws {
+    @Test func `report a revalidated file`() async throws {
         try await Bench.run { bench in
-            let bytes = try #require(readFile(Repository.fixture("pictures/photo.png")))
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
             bench.server.on("/p.png") { request in
                 request.header("If-None-Match") == "\"7\"" ? .status(304) : .bytes(bytes).with("ETag", "\"7\"")
             }
@@ -163,12 +165,12 @@ import Testing
             let asked = try await bench.fetch(url, "--refresh", "-o", "b.png")
             let plain = try await bench.fetch(url, "-o", "c.png")
 
-            #expect(asked.stdout.contains("still good, from the cache"))
-            #expect(plain.stdout.contains("from the cache") && !plain.stdout.contains("still good"))
+            #expect(asked.stdout.contains("from the cache, revalidated"))
+            #expect(plain.stdout.contains("from the cache") && !plain.stdout.contains("revalidated"))
         }
     }
 
-    @Test func `of a file in the cache that is larger than it may be is that`() async throws {
+    @Test func `report a cached file above the size limit`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.png")
             let url = bench.server.url("/photo.png")

@@ -5,7 +5,8 @@ import Testing
 
 @testable import CoderHost
 
-/// Optional abilities of the contract, with a plugin in C whose images are formulas; in this process and in a worker.
+/// Optional abilities of the contract, tested with a C plugin that computes its images, in this process and in a
+/// worker.
 @Suite(.timeLimit(.minutes(40))) struct `An ability of the contract` {
     private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
     private static let plugin = Result {
@@ -16,14 +17,15 @@ import Testing
     private func host(_ policy: Int, limits: DecodeLimits = .default, threads: Int = 1) throws -> CoderHost {
         let (folder, _) = try Self.plugin.get()
         let host = testHost(folder.path, limits: limits, isolation: Self.policies[policy])
-        return CoderHost(configuration: {
-            var configuration = host.configuration
-            configuration.threadsPerImage = threads
-            return configuration
-        }())
+        return CoderHost(
+            configuration: {
+                var configuration = host.configuration
+                configuration.threadsPerImage = threads
+                return configuration
+            }())
     }
 
-    /// A file of the plugin; see `Tests/ThirdParty/abilities/abilities.c`.
+    /// A file for the plugin; see `Tests/ThirdParty/abilities/abilities.c`.
     private func file(_ kind: Character, _ width: UInt32, _ height: UInt32, text: String = "", name: String = "a.frm")
         -> ImageSource
     {
@@ -35,7 +37,7 @@ import Testing
             Array("FRM1".utf8) + numbers + Array("\(kind)".utf8) + Array(text.utf8), name: name)
     }
 
-    /// The pixels that the formula gives a part of an image.
+    /// The expected pixels of a part of an image.
     private func formula(_ rect: PixelRect, item: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []
         for y in rect.y..<rect.y + rect.height {
@@ -58,7 +60,7 @@ import Testing
 
     // MARK: Items
 
-    @Test(arguments: policies.indices) func `lists every item, the damaged one with its reason`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `lists every item, and the reason for a damaged one`(policy: Int) throws {
         try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             let items = try session.items()
 
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `decodes the item that is selected`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `decodes the selected item`(policy: Int) throws {
         try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             for (item, size) in [(1, PixelSize(11, 21)), (4, PixelSize(14, 24)), (0, PixelSize(30, 40))] {
                 try session.select(item: item)
@@ -81,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `keeps the session where an item cannot be selected`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `keeps the session if an item cannot be selected`(policy: Int) throws {
         try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             for (item, code) in [(3, CoderError.Code.refused), (5, .invalidArgument), (1_000_000, .invalidArgument)] {
                 #expect { try session.select(item: item) } throws: { ($0 as? CoderError)?.code == code }
@@ -91,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `decodes a thumbnail and goes on with the image`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `decodes a thumbnail and then the image`(policy: Int) throws {
         try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             #expect(try session.thumbnails().map(\.size) == [PixelSize(12, 22)])
             #expect(try session.decodeThumbnail(0).packed == formula(PixelRect(PixelSize(12, 22)), item: 2))
@@ -99,16 +101,16 @@ import Testing
         }
     }
 
-    @Test func `warns of images and auxiliary images that are not written`() throws {
+    @Test func `warns about images and auxiliary images that are not written`() throws {
         try host(0).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             try session.warnOfOtherItems("written")
 
-            #expect(session.context.warnings.contains { $0.contains("holds 3 images, of which one is written") })
+            #expect(session.context.warnings.contains { $0.contains("holds 3 images, but only one is written") })
             #expect(session.context.warnings.contains { $0.contains("item 4 (urn:example:depth) is not written") })
         }
     }
 
-    @Test func `warns of nothing but auxiliary images where an item was chosen`() throws {
+    @Test func `warns only about auxiliary images if an item was chosen`() throws {
         try host(0).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             try session.warnOfOtherItems("written", chosen: [0])
 
@@ -120,7 +122,8 @@ import Testing
         let folder = TemporaryDirectory()
         let damaged = "-DBEHIND_ITEMS=fail(&d->base,error,CPI_CORRUPT,\"torn\")"
         try PluginBuilder.build(
-            "faulty/none.c", flags: ["-DITEM_ROLE=CPI_ITEM_PRIMARY", damaged], into: folder.path, named: "libcoder-torn.so")
+            "faulty/none.c", flags: ["-DITEM_ROLE=CPI_ITEM_PRIMARY", damaged], into: folder.path,
+            named: "libcoder-torn.so")
         let host = testHost(folder.path, isolation: Self.policies[policy])
         let pixels: [UInt8] = [1, 2, 3, 4, 5, 6]
         let source = ImageSource(Array("flt!".utf8) + [0, 1, 0, 2, 3] + pixels, name: "a.flt")
@@ -135,10 +138,10 @@ import Testing
         }
     }
 
-    // MARK: Scale, regions, huge sources
+    // MARK: Scaling, regions, large sources
 
     @Test(arguments: policies.indices, [PixelSize(10, 20), PixelSize(300, 600)])
-    func `renders vectors at the wanted size`(policy: Int, size: PixelSize) throws {
+    func `renders vectors at the requested size`(policy: Int, size: PixelSize) throws {
         let image = try decode(file("v", 100, 200), try host(policy)) { $0.thumbnailSize = size }
 
         #expect(image.pixels.size == size)
@@ -164,7 +167,7 @@ import Testing
             PixelRect(x: 0, y: 0, width: 1, height: 1), PixelRect(x: 17, y: 5, width: 40, height: 30),
             PixelRect(x: 90, y: 190, width: 50, height: 50),
         ])
-    func `decodes the region that is asked for`(policy: Int, region: PixelRect) throws {
+    func `decodes the requested region`(policy: Int, region: PixelRect) throws {
         for kind in ["t", "p"] as [Character] {
             let image = try decode(file(kind, 100, 200), try host(policy)) { $0.region = region }
 
@@ -173,13 +176,14 @@ import Testing
         }
     }
 
-    @Test func `refuses a region beside the image`() throws {
+    @Test func `refuses a region outside the image`() throws {
         let host = try host(0)
-        #expect { try decode(file("t", 100, 200), host) { $0.region = PixelRect(x: 100, y: 0, width: 5, height: 5) } }
-            throws: { ($0 as? CoderError)?.code == .invalidArgument }
+        #expect {
+            try decode(file("t", 100, 200), host) { $0.region = PixelRect(x: 100, y: 0, width: 5, height: 5) }
+        } throws: { ($0 as? CoderError)?.code == .invalidArgument }
     }
 
-    @Test(arguments: policies.indices) func `shows a source of four gigapixels in parts and small`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `decodes four gigapixels in parts and reduced`(policy: Int) throws {
         let source = file("t", 65_536, 65_535)
         let part = PixelRect(x: 65_000, y: 65_000, width: 100, height: 100)
 
@@ -189,7 +193,7 @@ import Testing
         #expect { try decode(source, try host(policy)) } throws: { ($0 as? CoderError)?.limit?.name == "side" }
     }
 
-    @Test func `refuses a source above the limit of its own`() throws {
+    @Test func `refuses a source above the source limit`() throws {
         var limits = DecodeLimits()
         limits.maxSourcePixels = 1_000_000_000
         let host = try host(0, limits: limits)
@@ -200,7 +204,9 @@ import Testing
 
     // MARK: Samples, alignment, threads, context
 
-    @Test(arguments: policies.indices) func `describes samples that no buffer holds, and converts them`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `describes and converts samples that no buffer can store`(policy: Int)
+        throws
+    {
         let image = try decode(file("m", 8, 6), try host(policy))
 
         #expect(image.info.nativeFormat == .rgb8)
@@ -208,22 +214,24 @@ import Testing
         #expect(image.pixels.packed == formula(PixelRect(PixelSize(8, 6))))
     }
 
-    @Test(arguments: policies.indices) func `gives rows that are aligned as the plugin asks`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `aligns rows as the plugin requires`(policy: Int) throws {
         #expect(try decode(file("a", 37, 9), try host(policy)).pixels.packed == formula(PixelRect(PixelSize(37, 9))))
     }
 
-    @Test(arguments: policies.indices, [1, 2, 5]) func `paints the same with any number of threads`(policy: Int, threads: Int) throws {
+    @Test(arguments: policies.indices, [1, 2, 5]) func `draws the same with any number of threads`(
+        policy: Int, threads: Int
+    ) throws {
         let image = try decode(file("p", 300, 1000), try host(policy, threads: threads))
         #expect(image.pixels.packed == formula(PixelRect(PixelSize(300, 1000))))
     }
 
-    /// Tasks without end, a task that answers a note, a task that runs tasks.
+    /// Endless tasks, a task with a positive status, a task that runs tasks.
     private static let badRuns: [(kind: Character, code: CoderError.Code)] = [
         ("e", .deadlineExceeded), ("n", .pluginFault), ("r", .misuse),
     ]
 
     @Test(arguments: policies.indices, badRuns.indices)
-    func `ends what tasks must not do on the host's threads`(policy: Int, index: Int) throws {
+    func `stops forbidden actions of tasks on the host's threads`(policy: Int, index: Int) throws {
         let (kind, code) = Self.badRuns[index]
         var limits = DecodeLimits.default
         limits.maxMilliseconds = 500
@@ -232,7 +240,9 @@ import Testing
         #expect { try decode(file(kind, 8, 8), host) } throws: { ($0 as? CoderError)?.code == code }
     }
 
-    @Test(arguments: policies.indices) func `hands over the ending of the name and the caller's options`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `passes the file name extension and the caller's options`(policy: Int)
+        throws
+    {
         let image = try decode(file("o", 1, 1, name: "photo.zap"), try host(policy)) {
             $0.coder["abilities.red"] = .integer(77)
         }
@@ -251,7 +261,9 @@ import Testing
         #expect(report.size == PixelSize(3, 2) && report.warnings.isEmpty)
     }
 
-    @Test(arguments: policies.indices) func `refuses a rewrite that keeps other pixels than asked for`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `refuses a rewrite that keeps other pixels than requested`(policy: Int)
+        throws
+    {
         let folder = TemporaryDirectory()
         try PluginBuilder.build(
             "faulty/none.c", flags: ["-DREWRITES", "-DKEPT_WIDTH(width)=((width)-1)"], into: folder.path,
@@ -276,7 +288,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `packs a stream of another format and gives it back`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `packs a stream of another format and unpacks it`(policy: Int) throws {
         let manager = try host(policy).manager
         let head = Array("P7\nWIDTH 2\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n".utf8)
         let original = head + [1, 2, 3, 4, 5, 6]
@@ -289,7 +301,7 @@ import Testing
     }
 
     @Test(arguments: policies.indices)
-    func `refuses to unpack what was not packed, and formats it was not told of`(policy: Int) throws {
+    func `refuses to unpack unpacked data and undeclared formats`(policy: Int) throws {
         let manager = try host(policy).manager
         let sink = MemorySink(limits: .default)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CoderHost
 
 @Suite(.timeLimit(.minutes(40))) struct `Coder ranking` {
-    /// A coder with everything that counts.
+    /// A coder with all ranking criteria.
     struct Entry: Sendable {
         var id: String
         var plugin: String?
@@ -30,7 +30,7 @@ import Testing
         func makeEncoder(_: SessionContext) throws(CoderError) -> any FrameEncoder { throw .notMine() }
     }
 
-    /// Each line comes before all below it, for one reason at a time.
+    /// Each entry precedes all later ones, for one reason at a time.
     static let order: [Entry] = [
         Entry(id: "added last", tier: .runTime, priority: 1, score: nil, version: "0", position: 2),
         Entry(id: "added second", tier: .runTime, priority: 900, administered: 900, score: 900, position: 1),
@@ -104,15 +104,15 @@ import Testing
         let folder = try twoPlugins(first, second)
         let host = testHost(folder.path)
 
-        #expect(try host.manager.decode(badPicture).coder == winner)
+        #expect(try host.manager.decode(badImage).coder == winner)
     }
 
-    @Test func `obeys the administrator, and says so`() throws {
+    @Test func `obeys the administrator, and explains it`() throws {
         let folder = try twoPlugins(["-DPRIORITY=900"], [])
         folder.write(Array("priority = 101 # better\n".utf8), to: "org.example.second-plugin.conf")
         let host = testHost(folder.path, administration: [folder.path])
 
-        let order = host.manager.candidates(for: badPicture)
+        let order = host.manager.candidates(for: badImage)
 
         #expect(order.map(\.descriptor.id) == ["org.example.second", "org.example.first"])
         #expect(order[0].explanation.hasPrefix("administered priority 101, "))
@@ -121,7 +121,7 @@ import Testing
         #expect(order[1].explanation.contains("priority 900"))
     }
 
-    @Test func `puts a coder added later before one added earlier, and both before plugins`() throws {
+    @Test func `ranks later added coders before earlier ones, and both before plugins`() throws {
         let folder = try twoPlugins(["-DPRIORITY=900"], [])
         folder.write(Array("priority = 1000\n".utf8), to: "org.example.first-plugin.conf")
         let manager = testHost(folder.path, administration: [folder.path]).manager
@@ -129,23 +129,23 @@ import Testing
         manager.addCoder(ScriptedCoder("early", priority: 500))
         manager.addCoder(ScriptedCoder("late", priority: 1))
 
-        let order = manager.candidates(for: badPicture)
+        let order = manager.candidates(for: badImage)
         #expect(order.map(\.descriptor.id) == ["late", "early", "org.example.first", "org.example.second"])
         #expect(order[0].explanation.hasPrefix("added at run time, position 1, run-time tier"))
         #expect(manager.coders.last?.descriptor.id == "late")
         manager.removeCoder("late")
-        #expect(manager.candidates(for: badPicture).first?.descriptor.id == "early")
+        #expect(manager.candidates(for: badImage).first?.descriptor.id == "early")
         manager.removeCoder("early")
         manager.removeCoder("org.example.first")
         #expect(
-            manager.candidates(for: badPicture).map(\.descriptor.id) == ["org.example.first", "org.example.second"])
+            manager.candidates(for: badImage).map(\.descriptor.id) == ["org.example.first", "org.example.second"])
     }
 
-    @Test func `asks only the coder that is forced`() throws {
+    @Test func `asks only the forced coder`() throws {
         let folder = try twoPlugins([], [])
         let manager = testHost(folder.path).manager
         func used(_ id: String) throws -> String {
-            try manager.withSession(badPicture, forcing: id) { session throws(CoderError) in session.coder.id }
+            try manager.withSession(badImage, forcing: id) { session throws(CoderError) in session.coder.id }
         }
 
         #expect(try used("org.example.second") == "org.example.second")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Coders manager` {
-    /// A plugin that answers as told, before a good one.
+    /// A folder with a plugin that gives this answer, ranked before a good one.
     private func folder(_ answer: String) throws -> TemporaryDirectory {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put(
@@ -14,10 +14,10 @@ import Testing
         return folder
     }
 
-    @Test(arguments: ["CPI_NOT_MINE", "CPI_UNSUPPORTED"]) func `asks the next coder on`(answer: String) throws {
+    @Test(arguments: ["CPI_NOT_MINE", "CPI_UNSUPPORTED"]) func `asks the next coder after`(answer: String) throws {
         let folder = try self.folder(answer)
 
-        let image = try testHost(folder.path).manager.decode(badPicture)
+        let image = try testHost(folder.path).manager.decode(badImage)
 
         #expect(image.coder == "org.example.second")
         #expect(image.pixels.packed.starts(with: [255, 0, 0]))
@@ -34,14 +34,14 @@ import Testing
         let folder = try self.folder(answer)
         let manager = testHost(folder.path).manager
 
-        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try manager.decode(badImage) }
 
         #expect(error?.code == code)
         #expect(error?.coder == "org.example.first")
         #expect(error?.attempts == [])
     }
 
-    /// A coder that writes, and fails.
+    /// An encoder that fails.
     private struct FailingWriter: ImageCoder {
         let failure: CoderError
         let descriptor = CoderDescriptor(
@@ -62,7 +62,7 @@ import Testing
         .limit("pixel count", allowed: 1, requested: 2),
         .invalidArgument("it cannot be"),
     ])
-    func `blames the encoder for what it refuses, and asks no other decoder`(failure: CoderError) throws {
+    func `attributes a refusal to the encoder, and asks no other decoder`(failure: CoderError) throws {
         let manager = testHost().manager
         let weaker = ScriptedCoder("weaker", roles: [.decode])
         manager.addCoder(weaker)
@@ -70,7 +70,7 @@ import Testing
         manager.addCoder(FailingWriter(failure: failure))
         func convert(_ options: CoderOptions) -> CoderError? {
             #expect(throws: CoderError.self) {
-                try manager.withSession(badPicture) { session throws(CoderError) in
+                try manager.withSession(badImage) { session throws(CoderError) in
                     let image = DecodedImage(
                         info: session.info, pixels: try session.decodeImage(), metadata: [], format: "bad",
                         coder: "reader")
@@ -89,13 +89,13 @@ import Testing
         #expect(weaker.sessions == 0)
     }
 
-    @Test func `never asks a weaker coder about a damaged file`() throws {
+    @Test func `never asks a weaker coder after damage`() throws {
         let manager = testHost().manager
         let good = ScriptedCoder("good")
         manager.addCoder(good)
         manager.addCoder(ScriptedCoder("strict", failure: .corrupt("crafted", at: 3)))
 
-        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try manager.decode(badImage) }
 
         #expect(error?.code == .corrupt)
         #expect(error?.coder == "strict")
@@ -103,43 +103,44 @@ import Testing
         #expect(good.sessions == 0)
     }
 
-    @Test func `lists who was asked before the one that failed`() throws {
+    @Test func `lists the coders asked before the failing one`() throws {
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("third", failure: .corrupt("broken")))
         manager.addCoder(ScriptedCoder("second", failure: .unsupported("lightning")))
         manager.addCoder(ScriptedCoder("first", failure: .notMine("no idea")))
 
-        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try manager.decode(badImage) }
 
         #expect(error?.coder == "third")
         #expect(error?.attempts == ["first: no idea", "second: lightning is not supported"])
     }
 
-    @Test func `says that nobody knows the bytes when everybody passed`() throws {
+    @Test func `reports unrecognized bytes if every coder passed`() throws {
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("second", failure: .notMine("no")))
         manager.addCoder(ScriptedCoder("first", failure: .notMine("not me")))
 
-        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try manager.decode(badImage) }
 
         #expect(error?.code == .unrecognizedFormat)
         #expect(error?.attempts == ["first: not me", "second: no"])
     }
 
-    @Test func `falls through a plugin that is refused when it is loaded`() throws {
+    @Test func `skips a plugin that is refused while loading`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("init-fails", ["-DNAME=first", "-DPRIORITY=200"], into: folder, as: "libcoder-1.so")
         try BuiltPlugin.put("claims-formats", ["-DNAME=second"], into: folder, as: "libcoder-2.so")
         let host = testHost(folder.path)
 
-        #expect(try host.manager.decode(badPicture).coder == "org.example.second")
+        #expect(try host.manager.decode(badImage).coder == "org.example.second")
         #expect(host.plugins.map(\.status.state) == [.initFailed, .loaded])
     }
 
-    @Test func `lets the next coder write when a plugin is refused`() throws {
+    @Test func `lets the next coder write if a plugin is refused`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put(
-            "lying-manifest", ["-DLIE=2", "-DFORMAT=png", "-DPRIORITY=900"], into: folder, as: "libcoder-liar.so")
+            "manifest-mismatch", ["-DMISMATCH=2", "-DFORMAT=png", "-DPRIORITY=900"], into: folder,
+            as: "libcoder-liar.so")
         folder.write(Array("priority = 900".utf8), to: "org.example.bad-plugin.conf")
         let host = testHost(folder.path, Repository.products, administration: [folder.path])
         let image = try host.manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
@@ -153,7 +154,7 @@ import Testing
         #expect(host.manager.encoders(for: "png").map(\.descriptor.id) == ["org.coderhost.png"])
     }
 
-    // MARK: Nobody there
+    // MARK: No coder
 
     @Test(
         arguments: [
@@ -161,7 +162,7 @@ import Testing
             ("claims-formats", ["-DABI_MAJOR=0"], "abi-too-old: "),
             ("claims-formats", ["-Dcpi_entry_1=other"], "not-a-plugin: it does not export"),
         ] as [(String, [String], String)])
-    func `names the plugin that would serve the format`(source: String, flags: [String], why: String) throws {
+    func `names the unusable plugin of the format`(source: String, flags: [String], why: String) throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put(source, flags, into: folder, as: "libcoder-x.so")
         let manager = testHost(folder.path).manager
@@ -169,18 +170,18 @@ import Testing
             info: ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgb8),
             pixels: try .of(PixelSize(1, 1), .rgb8, [1]), format: "x", coder: "x")
 
-        for error in [
-            #expect(throws: CoderError.self) { try manager.decode(badPicture) },
-            #expect(throws: CoderError.self) { try manager.encode(image, to: "bad") },
+        for (verb, error) in [
+            ("decode", #expect(throws: CoderError.self) { try manager.decode(badImage) }),
+            ("write", #expect(throws: CoderError.self) { try manager.encode(image, to: "bad") }),
         ] {
             #expect(error?.code == .noCoder)
             #expect(error?.attempts.count == 1)
-            #expect(error?.attempts.first?.hasPrefix("libcoder-x.so would serve it, but is \(why)") == true)
+            #expect(error?.attempts.first?.hasPrefix("libcoder-x.so could \(verb) it, but is \(why)") == true)
         }
         #expect(!manager.canEncode(to: "bad"))
     }
 
-    @Test func `names the plugin that is not installed`() throws {
+    @Test func `names the plugin to install`() throws {
         var configuration = HostConfiguration(directories: [], administrationDirectories: [])
         let text =
             #"{"schema":1,"plugin":{"id":"a","version":"1"},"abi":{"major":1,"minor_built":0,"minor_needed":0},"#
@@ -190,27 +191,27 @@ import Testing
         configuration.catalogue = { [.init(file: "libcoder-bad.so", manifest: manifest)] }
 
         let error = #expect(throws: CoderError.self) {
-            try CoderHost(configuration: configuration).manager.decode(badPicture)
+            try CoderHost(configuration: configuration).manager.decode(badImage)
         }
 
         #expect(error?.code == .noCoder)
-        #expect(error?.message == "it looks like Bad, and no installed plugin serves that")
+        #expect(error?.message == "no installed plugin decodes Bad")
         #expect(error?.hint?.contains("libcoder-bad.so") == true)
     }
 
-    @Test func `names the folders where nothing was found`() throws {
+    @Test func `names the searched folders if they are empty`() throws {
         let empty = TemporaryDirectory()
         let error = #expect(throws: CoderError.self) {
-            try testHost(empty.path, "/nonexistent/folder").manager.decode(badPicture)
+            try testHost(empty.path, "/nonexistent/folder").manager.decode(badImage)
         }
 
         #expect(error?.code == .unrecognizedFormat)
-        #expect(error?.message.hasSuffix("there is no plugin at all") == true)
+        #expect(error?.message.hasSuffix("there are no plugins") == true)
         #expect(error?.hint?.contains("CODERHOST_PLUGIN_PATH") == true)
         #expect(error?.hint?.hasSuffix("searched: \(empty.path), /nonexistent/folder") == true)
     }
 
-    @Test func `does not name folders where there is some plugin`() throws {
+    @Test func `does not name folders if there is a plugin`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
 
@@ -218,11 +219,11 @@ import Testing
             try testHost(folder.path).manager.decode(ImageSource(Array("something else".utf8)))
         }
 
-        #expect(error?.message == "no installed coder recognises these bytes")
+        #expect(error?.message == "no installed coder recognizes these bytes")
         #expect(error?.hint?.contains(folder.path) == false)
     }
 
-    @Test func `works without any folder`() throws {
+    @Test func `works without a folder`() throws {
         let manager = testHost("/nonexistent/folder").manager
 
         let image = try manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
@@ -236,7 +237,7 @@ import Testing
     // MARK: Encoding
 
     @Test(arguments: [(true, "png", [0x89, 0x50]), (false, "jpeg", [0xFF, 0xD8])] as [(Bool, String, [UInt8])])
-    func `chooses a format when nobody named one`(hasAlpha: Bool, format: String, start: [UInt8]) throws {
+    func `chooses a format if the caller names none`(hasAlpha: Bool, format: String, start: [UInt8]) throws {
         let manager = testHost(Repository.products).manager
         let pixelFormat: PixelFormat = hasAlpha ? .rgba8 : .rgb8
         let size = PixelSize(3, 2)
@@ -253,33 +254,33 @@ import Testing
         #expect(try manager.decode(ImageSource(bytes)).info.size == size)
     }
 
-    @Test func `says which formats can be written`() throws {
+    @Test func `lists the formats that can be written`() throws {
         let image = try testHost().manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
 
         let error = #expect(throws: CoderError.self) { try testHost().manager.encode(image, to: "jpeg") }
 
         #expect(error?.code == .noCoder)
-        #expect(error?.hint == "formats that can be written: pam, pbm, pgm, pnm, ppm")
+        #expect(error?.hint == "available formats: pam, pbm, pgm, pnm, ppm")
     }
 
-    @Test func `uses a coder that the application adds in both directions`() throws {
+    @Test func `uses an added coder for decoding and encoding`() throws {
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("mine"))
 
-        let image = try manager.decode(badPicture)
+        let image = try manager.decode(badImage)
         let bytes = try manager.encode(image, to: "bad")
 
         #expect(image.coder == "mine")
         #expect(image.pixels.packed == [1, 2, 3, 4])
         #expect(bytes == Array("BAD!".utf8) + [1, 2, 3, 4])
         manager.removeCoder("mine")
-        #expect(!manager.canDecode(badPicture))
+        #expect(!manager.canDecode(badImage))
         #expect(!manager.canEncode(to: "bad"))
     }
 
     // MARK: Many threads
 
-    @Test func `may change while others decode`() async throws {
+    @Test func `may change while other threads decode`() async throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path, follows: true)
@@ -293,7 +294,7 @@ import Testing
                             manager.addCoder(ScriptedCoder("coder \(worker)"))
                             if round % 2 == 0 { manager.removeCoder("coder \(worker)") }
                         }
-                        let image = try manager.decode(badPicture)
+                        let image = try manager.decode(badImage)
                         let expected: [UInt8] = image.coder == "org.example.bad" ? [255, 0, 0] : [1, 2, 3]
                         #expect(image.pixels.packed.starts(with: expected))
                         _ = manager.coders.count + host.plugins.count
@@ -304,10 +305,10 @@ import Testing
         }
 
         for worker in 0..<8 { manager.removeCoder("coder \(worker)") }
-        #expect(try manager.decode(badPicture).coder == "org.example.bad")
+        #expect(try manager.decode(badImage).coder == "org.example.bad")
     }
 
-    @Test func `initialises a plugin once however many ask first`() async throws {
+    @Test func `initializes a plugin once for concurrent first sessions`() async throws {
         let folder = TemporaryDirectory()
         let counter = folder.file("inits")
         try BuiltPlugin.put("claims-formats", into: folder)
@@ -334,7 +335,7 @@ import Testing
         let hosts = [testHost(folder.path), testHost(folder.path)]
 
         try await withThrowingTaskGroup(of: String.self) { group in
-            for worker in 0..<16 { group.addTask { try hosts[worker % 2].manager.decode(badPicture).coder } }
+            for worker in 0..<16 { group.addTask { try hosts[worker % 2].manager.decode(badImage).coder } }
             for try await coder in group { #expect(coder == "org.example.counts") }
         }
 

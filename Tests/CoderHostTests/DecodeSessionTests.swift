@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 @Suite struct `Decode session` {
-    /// Pictures, and after which share of them the header is known and the pixels are not.
+    /// Images, and the percentage of bytes after which the header is known and the pixels are not.
     static let growing: [(name: String, percent: Int)] = [
-        ("pictures/f.png", 50), ("pictures/f.jpg", 90), ("pictures/f.webp", 50), ("pictures/f.ppm", 50),
-        ("pictures/three-frames.gif", 20),
+        ("images/f.png", 50), ("images/f.jpg", 90), ("images/f.webp", 50), ("images/f.ppm", 50),
+        ("images/three-frames.gif", 20),
     ]
 
     @Test(arguments: growing)
-    func `goes on with the same picture once more input has arrived`(name: String, percent: Int) throws {
+    func `continues the same image after more input`(name: String, percent: Int) throws {
         let fixture = Fixture.named(name)
         let bytes = fixture.bytes
         let source = try ImageSource(growingTo: bytes.count)
@@ -37,8 +37,8 @@ import Testing
         #expect(PixelDigest.of(pixels) == fixture.expect?.pixelSHA256)
     }
 
-    @Test func `keeps a canvas that somebody still looks at`() throws {
-        let source = Bench.source(Fixture.named("pictures/three-frames.gif"))
+    @Test func `does not modify a canvas that the caller still holds`() throws {
+        let source = Bench.source(Fixture.named("images/three-frames.gif"))
 
         let (first, second, firstDigest) = try Bench.manager.withSession(source) { session throws(CoderError) in
             let first = try session.decodeFrame(0).pixels

@@ -5,45 +5,45 @@ import Testing
 
 @testable import CoderHost
 
-/// Files that come, change and go while a host runs.
+/// Files that appear, change and disappear while a host runs.
 @Suite(.timeLimit(.minutes(40))) struct `A folder that changes` {
     private let red = ["-DCOLOR=0xff0000"]
     private let green = ["-DCOLOR=0x00ff00"]
 
-    /// The first pixel of what the host makes of "BAD!".
+    /// The first pixel of the decoded "BAD!".
     private func color(_ host: CoderHost) throws -> [UInt8] {
-        Array(try host.manager.decode(badPicture).pixels.packed.prefix(3))
+        Array(try host.manager.decode(badImage).pixels.packed.prefix(3))
     }
 
-    @Test func `serves a file that is copied in`() throws {
+    @Test func `serves a new file`() throws {
         let folder = TemporaryDirectory()
         let host = testHost(folder.path, follows: true)
         try #require(host.plugins.isEmpty)
-        try #require(!host.manager.canDecode(badPicture))
+        try #require(!host.manager.canDecode(badImage))
 
         try BuiltPlugin.put("claims-formats", red, into: folder)
 
         #expect(try color(host) == [255, 0, 0])
     }
 
-    @Test func `does not follow when it was told not to`() throws {
+    @Test func `is not followed if that is disabled`() throws {
         let folder = TemporaryDirectory()
         let host = testHost(folder.path, follows: false)
         try #require(host.plugins.isEmpty)
 
         try BuiltPlugin.put("claims-formats", red, into: folder)
 
-        #expect(!host.manager.canDecode(badPicture))
+        #expect(!host.manager.canDecode(badImage))
     }
 
     enum Way: String, CaseIterable { case over, rename, removeAndCopy, link }
 
-    /// Puts a new version in the place of an old one.
+    /// Replaces an old version by a new one.
     private func replace(_ way: Way, _ folder: TemporaryDirectory, by flags: [String]) throws {
         let bytes = try BuiltPlugin.bytes("claims-formats", flags)
         let path = folder.file("libcoder-a.so")
         switch way {
-        // By another process: what this one writes is only closed when programs that other tests start let go of it.
+        // Done by another process: child processes of other tests may hold a file open that this process writes.
         case .over: try shell("cp", folder.write(bytes, to: "new"), path)
         case .rename: try shell("mv", "-f", folder.write(bytes, to: "new"), path)
         case .removeAndCopy:
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases) func `serves the new version of a file that was replaced`(way: Way) throws {
+    @Test(arguments: Way.allCases) func `serves the new version of a replaced file`(way: Way) throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", red, into: folder, as: "libcoder-a.so")
         let host = testHost(folder.path, follows: true)
@@ -67,12 +67,12 @@ import Testing
         #expect(try color(host) == [255, 0, 0])
     }
 
-    @Test(arguments: Way.allCases) func `lets an open session finish with the old version`(way: Way) throws {
+    @Test(arguments: Way.allCases) func `does not affect an open session`(way: Way) throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", red, into: folder, as: "libcoder-a.so")
         let host = testHost(folder.path, follows: true)
 
-        let pixels = try host.manager.withSession(badPicture) { session throws(CoderError) in
+        let pixels = try host.manager.withSession(badImage) { session throws(CoderError) in
             do { try replace(way, folder, by: green) } catch { throw CoderError(.inputOutput, "\(error)") }
             return try session.decodeImage()
         }
@@ -81,23 +81,23 @@ import Testing
         #expect(try color(host) == [0, 255, 0])
     }
 
-    @Test func `does not serve a file that was removed, but lets its session finish`() throws {
+    @Test func `does not serve a removed file, but its session can finish`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", red, into: folder)
         let host = testHost(folder.path, follows: true)
 
-        let pixels = try host.manager.withSession(badPicture) { session throws(CoderError) in
+        let pixels = try host.manager.withSession(badImage) { session throws(CoderError) in
             #expect(throws: Never.self) { try shell("rm", path) }
             return try session.decodeImage()
         }
 
         #expect(pixels.packed.starts(with: [255, 0, 0]))
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
         #expect(error?.code == .unrecognizedFormat)
         #expect(host.plugins.isEmpty)
     }
 
-    @Test func `serves the file in the shadow while the one above it is quarantined, and says so`() throws {
+    @Test func `serves the shadowed file while the first one is quarantined`() throws {
         let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
         let failed = try BuiltPlugin.put("claims-formats", red, into: first)
         let works = try BuiltPlugin.put("claims-formats", green, into: second)
@@ -118,8 +118,8 @@ import Testing
         #expect(host.plugins.last?.status.reason == "by \(failed)")
     }
 
-    /// A coder that does something while it is asked who it is.
-    private struct Onlooker: ImageCoder {
+    /// A coder that runs an action while it is asked for its descriptor.
+    private struct ObservingCoder: ImageCoder {
         let look: @Sendable () -> Void
         var descriptor: CoderDescriptor {
             look()
@@ -133,19 +133,19 @@ import Testing
         }
     }
 
-    @Test func `is told of as it was when a coder was looked for`() throws {
+    @Test func `is reported as it was during the search for a coder`() throws {
         let folder = TemporaryDirectory()
         let bytes = try BuiltPlugin.bytes("claims-formats", red)
         let host = testHost(folder.path, follows: true)
-        host.manager.addCoder(Onlooker { folder.write(bytes, to: "libcoder-late.so") })
+        host.manager.addCoder(ObservingCoder { folder.write(bytes, to: "libcoder-late.so") })
 
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
-        #expect(error?.message == "no installed coder recognises these bytes: there is no plugin at all")
+        #expect(error?.message == "no installed coder recognizes these bytes: there are no plugins")
         #expect(try color(host) == [255, 0, 0])
     }
 
-    @Test func `lifts the shadow when the file above it goes`() throws {
+    @Test func `serves the shadowed file after the first one is removed`() throws {
         let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", red, into: first)
         try BuiltPlugin.put("claims-formats", green, into: second)
@@ -158,7 +158,7 @@ import Testing
         #expect(host.plugins.map(\.status.state) == [.loaded])
     }
 
-    @Test func `sees a file whose place becomes trusted`() throws {
+    @Test func `notices that the place of a file becomes trusted`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", red, into: folder)
         try shell("chmod", "o+w", path)
@@ -170,7 +170,7 @@ import Testing
         #expect(host.plugins.map(\.status.state) == [.ready])
     }
 
-    @Test(arguments: ["plugins", "share/coderhost/plugins/1"]) func `follows a folder that does not exist yet`(
+    @Test(arguments: ["plugins", "share/coderhost/plugins/1"]) func `is followed even if it does not exist yet`(
         name: String
     ) throws {
         let parent = TemporaryDirectory()
@@ -184,7 +184,7 @@ import Testing
         #expect(try color(host) == [0, 255, 0])
     }
 
-    @Test func `follows a folder that goes and comes back`() throws {
+    @Test func `is followed after it is removed and created again`() throws {
         let parent = TemporaryDirectory()
         parent.folder("plugins")
         let host = testHost(parent.file("plugins"), follows: true)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `wakes who waits for a change`() async throws {
+    @Test func `wakes a caller that waits for a change`() async throws {
         let folder = TemporaryDirectory()
         let host = testHost(folder.path, follows: true)
         try #require(host.plugins.isEmpty)
@@ -209,10 +209,10 @@ import Testing
 
         #expect(await woken)
         #expect(host.plugins.map(\.status.state) == [.ready])
-        #expect(!host.waitForChange(milliseconds: 0), "the change was taken note of")
+        #expect(!host.waitForChange(milliseconds: 0), "the change was already reported")
     }
 
-    @Test func `is read whole by many threads while it changes`() async throws {
+    @Test func `is read completely by many threads while it changes`() async throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", red, into: folder, as: "libcoder-a.so")
         let host = testHost(folder.path, follows: true)

@@ -1,4 +1,5 @@
 import CoderHost
+@testable import PluginCatalogue
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         #expect(!image.mayExport("entry_1"))
     }
 
-    /// Where numbers stand that lead to other places: header, program headers, dynamic section, notes.
+    /// Flips bits in the numbers that refer to other places: header, program headers, dynamic section, notes.
     @Test(arguments: 0..<8) func `survives flipped bits`(seed: Int) throws {
         let folder = TemporaryDirectory()
         let whole = try BuiltPlugin.bytes("claims-formats")
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    /// Numbers that overflow when they are added to anything.
+    /// Numbers that overflow in any addition.
     @Test func `survives the largest number in every field`() throws {
         let folder = TemporaryDirectory()
         let whole = try BuiltPlugin.bytes("claims-formats")
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// The loader is not asked here; reading has to end with an answer or an error.
+    /// Reads a file, which must return or throw; the loader is not involved.
     private func read(_ path: String) {
         guard let image = try? open(path) else { return }
         _ = image.mayExport("cpi_entry_1")
@@ -61,7 +62,7 @@ import Testing
         return try ELFImage(file, size: try file.status().size)
     }
 
-    /// Offsets of the parts that are read, without the text of notes and names.
+    /// Offsets of the parts that are read, except the text of notes and names.
     private func interesting(_ elf: [UInt8]) throws -> [Int] {
         func number(_ at: Int, _ count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(elf[at + $1]) << (8 * $1) } }
         let first = number(32, 8)
@@ -69,7 +70,7 @@ import Testing
         for header in (0..<number(56, 2)).map({ first + $0 * 56 }) {
             result += header..<header + 56
             let offset = number(header + 8, 8)
-            // 4 is PT_NOTE, of which the first numbers count; 2 is PT_DYNAMIC.
+            // 4 is PT_NOTE, whose first numbers matter; 2 is PT_DYNAMIC.
             if number(header, 4) == 4 { result += offset..<offset + 24 }
             if number(header, 4) == 2 { result += offset..<offset + min(number(header + 32, 8), 512) }
         }

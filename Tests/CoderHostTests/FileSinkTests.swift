@@ -38,7 +38,7 @@ import Testing
         #expect(try names() == ["out.png"])
     }
 
-    @Test func `leaves nothing behind without a commit, and an old file as it was`() throws {
+    @Test func `leaves no files without a commit, and keeps an old file`() throws {
         let path = folder.write(Array("old".utf8), to: "out.png")
 
         try write("new", to: path, committing: false)
@@ -47,7 +47,7 @@ import Testing
         #expect(try names() == ["out.png"])
     }
 
-    @Test func `replaces only when it is told to`() throws {
+    @Test func `replaces only if allowed`() throws {
         let path = folder.write(Array("old".utf8), to: "out.png")
 
         let error = #expect(throws: CoderError.self) { try write("new", to: path, replacing: false) }
@@ -61,17 +61,17 @@ import Testing
         #expect(try names() == ["out.png"])
     }
 
-    @Test func `does not replace a file that came in between`() throws {
+    @Test func `does not replace a file that was created meanwhile`() throws {
         let path = folder.file("out.png")
         let error = try {
             let sink = try FileSink(path: path, replacing: false)
             try Array("new".utf8).withSpan { span throws(CoderError) in try sink.write(span) }
-            folder.write(Array("somebody else's".utf8), to: "out.png")
+            folder.write(Array("another writer".utf8), to: "out.png")
             return #expect(throws: CoderError.self) { try sink.commit() }
         }()
 
         #expect(error?.code == .cannotCreate)
-        #expect(content(path) == "somebody else's")
+        #expect(content(path) == "another writer")
         #expect(try names() == ["out.png"])
     }
 
@@ -94,7 +94,7 @@ import Testing
         #expect(try mode(folder.file("out.png")) == mode(folder.file("usual")))
     }
 
-    @Test(arguments: ["ln -s", "ln -sr"]) func `replaces what a link names, and not the link`(command: String) throws {
+    @Test(arguments: ["ln -s", "ln -sr"]) func `replaces the target of a link, not the link`(command: String) throws {
         let target = folder.write(Array("old".utf8), to: "target")
         _ = try run(command.split(separator: " ").map(String.init) + [target, folder.file("link.png")])
 
@@ -118,7 +118,7 @@ import Testing
         #expect(try run(["ls", "-A", folder.file("a"), folder.file("b")]).stdout.contains(".tmp") == false)
     }
 
-    @Test func `creates what a link names that leads nowhere yet`() throws {
+    @Test func `creates the target of a dangling link`() throws {
         try shell("ln", "-s", "target", folder.file("link"))
 
         try write("new", to: folder.file("link"))
@@ -127,7 +127,7 @@ import Testing
         #expect(try run(["readlink", folder.file("link")]).stdout == "target\n")
     }
 
-    @Test func `writes straight into what is no file`() throws {
+    @Test func `writes directly to pipes and devices`() throws {
         #expect(throws: Never.self) { try write("gone", to: "/dev/null") }
         let fifo = folder.file("fifo")
         try shell("mkfifo", fifo)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: ["fifo", "/dev/null", "dangling", "folder-link"])
-    func `takes whatever has the name for something that exists`(name: String) throws {
+    func `treats anything with the name as existing`(name: String) throws {
         try shell("mkfifo", folder.file("fifo"))
         try shell("ln", "-s", "elsewhere", folder.file("dangling"))
         try shell("ln", "-s", folder.folder("folder"), folder.file("folder-link"))
@@ -155,7 +155,7 @@ import Testing
         #expect(try names() == ["dangling", "fifo", "folder", "folder-link"])
     }
 
-    @Test func `waits for no pipe and follows no link where only files may be replaced`() throws {
+    @Test func `waits for no pipe and follows no link if only files may be replaced`() throws {
         folder.write(Array("old".utf8), to: "file")
         try shell("mkfifo", folder.file("fifo"))
         try shell("ln", "-s", "file", folder.file("link"))
@@ -179,7 +179,7 @@ import Testing
         #expect(try names() == ["dangling", "fifo", "file", "link"])
     }
 
-    @Test func `says how to make the folder that is missing`() throws {
+    @Test func `explains how to create a missing folder`() throws {
         let error = #expect(throws: CoderError.self) {
             try FileSink(path: folder.file("no folder/x.png"), replacing: true)
         }
@@ -187,7 +187,7 @@ import Testing
         #expect(error?.hint == "make the folder first: mkdir -p '\(folder.file("no folder/"))'")
     }
 
-    @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `says that it cannot create`(
+    @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `reports that it cannot create`(
         name: String
     ) throws {
         folder.folder("folder")
@@ -201,7 +201,7 @@ import Testing
         #expect(try names() == ["file", "folder"])
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func `says that a folder may not be written`()
+    @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func `reports a folder without write permission`()
         throws
     {
         try shell("chmod", "555", folder.path)
@@ -213,7 +213,7 @@ import Testing
         #expect(error?.message.contains("Permission denied") == true)
     }
 
-    @Test(arguments: ["é", "絵", "😀", "a"]) func `takes the longest names a folder can hold`(character: String) throws {
+    @Test(arguments: ["é", "絵", "😀", "a"]) func `accepts the longest possible file names`(character: String) throws {
         let count = 255 / character.utf8.count
         let path = folder.file(String(repeating: character, count: count))
 
@@ -231,9 +231,9 @@ import Testing
         #expect(error?.hint == "free some space, or write to another place")
     }
 
-    /// A file system of one page, where that may be mounted.
+    /// A file system of one page, if mounting is allowed.
     @Test(.enabled(if: geteuid() == 0 && `File sink`.canMount, "a small file system cannot be mounted"))
-    func `leaves nothing behind on a full disk`() throws {
+    func `leaves no files on a full disk`() throws {
         let disk = folder.folder("disk")
         try shell("mount", "-t", "tmpfs", "-o", "size=64k", "none", disk)
         defer { try? shell("umount", disk) }

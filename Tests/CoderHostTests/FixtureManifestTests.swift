@@ -25,22 +25,22 @@ import Testing
     }
 
     @Test(arguments: Fixture.all)
-    func `says size and digest of the file`(fixture: Fixture) {
+    func `contains size and digest of the file`(fixture: Fixture) {
         let bytes = fixture.bytes
 
         #expect(bytes.count == fixture.byteCount)
         #expect(SHA256.hexDigest(of: bytes) == fixture.sha256)
     }
 
-    @Test func `keeps to the limits of size`() {
+    @Test func `meets the size limits`() {
         #expect(Fixture.all.filter { $0.byteCount > Self.largestFile }.isEmpty)
         #expect(Fixture.all.map(\.byteCount).reduce(0, +) <= Self.largestSum)
     }
 
     @Test(arguments: Fixture.all)
-    func `expects an error in a bad place and pixels everywhere else`(fixture: Fixture) {
+    func `expects an error in a folder of bad files and pixels elsewhere`(fixture: Fixture) {
         let folders = fixture.name.split(separator: "/").dropLast()
-        // Profiles and certificates are no pictures.
+        // Profiles and certificates are not images.
         let isBadPlace = folders.contains { ["bad", "hostile", "color", "server"].contains($0) }
 
         #expect(fixture.isValid != isBadPlace)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.bad)
-    func `names error codes that exist`(fixture: Fixture) {
+    func `names existing error codes`(fixture: Fixture) {
         let codes: [CoderError.Code] = [
             .unrecognizedFormat, .corrupt, .truncated, .unsupportedFeature, .limitExceeded,
         ]
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid)
-    func `expects a picture that can exist`(fixture: Fixture) throws {
+    func `expects a possible image`(fixture: Fixture) throws {
         let expect = try #require(fixture.expect)
 
         #expect(!expect.size.isEmpty)
@@ -67,12 +67,12 @@ import Testing
     }
 
     @Test(arguments: Fixture.all)
-    func `says what the file shows and under which licence it stands`(fixture: Fixture) {
+    func `describes the file and its license`(fixture: Fixture) {
         #expect(!fixture.shows.isEmpty)
         #expect(!fixture.license.isEmpty)
     }
 
-    /// Every file below `Fixtures/` that is neither recipe nor tool.
+    /// Every file below `Fixtures/` except recipes and tools.
     private func files() throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: Repository.fixture(""))
             .filter { name in

@@ -8,7 +8,7 @@ import Testing
         var rule: String
         var head: [UInt8]
         var tail: [UInt8] = []
-        /// Matched bits; nil where it must not hold.
+        /// The matched bits; nil if the signature must not match.
         var score: Int?
         var what: String
         init(_ what: String, _ rule: String, _ head: [UInt8], tail: [UInt8] = [], _ score: Int?) {
@@ -98,7 +98,7 @@ import Testing
         #expect(sniffer.score(try signatures(sample.rule)) == sample.score)
     }
 
-    @Test(arguments: samples, [0, 1]) func `matches nothing of a source that is too short`(
+    @Test(arguments: samples, [0, 1]) func `matches nothing in a source that is too short`(
         sample: Sample, count: Int
     ) throws {
         guard !sample.rule.contains("\"at\": -"), !sample.what.contains("mask") else { return }
@@ -107,7 +107,7 @@ import Testing
         #expect(sniffer.score(try signatures(sample.rule)) == nil)
     }
 
-    @Test func `takes the best of several signatures, the rank before the bits`() throws {
+    @Test func `uses the best of several signatures, by rank and then by bits`() throws {
         let rules = "{\"at\": 0, \"bytes\": \"0102\"}, {\"all\": [{\"at\": 0, \"bytes\": \"01\"}], \"rank\": 1}"
 
         #expect(FormatSniffer(head: [1, 2], tail: []).score(try signatures(rules)) == 10_008)
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: With the project's plugins
 
-    @Test(arguments: Fixture.valid) func `recognises every fixture by its bytes, whatever its name`(
+    @Test(arguments: Fixture.valid) func `recognizes every fixture by its bytes, whatever its name`(
         fixture: Fixture
     ) throws {
         let host = testHost(Repository.products)
@@ -143,7 +143,7 @@ import Testing
     @Test(
         arguments: [[], [0x89], [0x50], [0xFF, 0xD8], Array("RIFF".utf8), [UInt8](repeating: 0, count: 5000)]
             as [[UInt8]])
-    func `recognises nothing in`(bytes: [UInt8]) throws {
+    func `recognizes nothing in`(bytes: [UInt8]) throws {
         let host = testHost(Repository.products)
         for name in ["x.png", "x.jpg", "x.webp", "x.heic", "x"] {
             let source = ImageSource(bytes, name: name)

@@ -12,7 +12,7 @@ import Testing
     static let blue: [UInt8] = [0, 0, 255, 255]
     static let nothing: [UInt8] = [0, 0, 0, 0]
 
-    /// One colour in a rectangle.
+    /// A rectangle of one color.
     private static func frame(
         _ index: Int, _ rect: PixelRect, _ color: [UInt8], _ disposal: Disposal = .keep, _ blend: Blend = .source
     ) -> Frame {
@@ -43,7 +43,7 @@ import Testing
     struct Story: Sendable, CustomTestStringConvertible {
         var name: String
         var frames: [Frame]
-        /// What is seen at each frame.
+        /// The expected canvas at each frame.
         var seen: [String]
         var testDescription: String { name }
     }
@@ -119,10 +119,10 @@ import Testing
     ) throws(CoderError) -> R {
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("story", size: PixelSize(4, 3), frames: frames))
-        return try manager.withSession(badPicture, body)
+        return try manager.withSession(badImage, body)
     }
 
-    @Test(arguments: stories) func `shows every frame as it is to be seen`(story: Story) throws {
+    @Test(arguments: stories) func `composites every frame correctly`(story: Story) throws {
         let seen = try withStory(story.frames) { session throws(CoderError) in
             var all: [String] = []
             for index in story.frames.indices { all.append(Self.letters(try session.decodeFrame(index).pixels)) }
@@ -132,7 +132,7 @@ import Testing
         #expect(seen == story.seen)
     }
 
-    @Test(arguments: stories) func `shows the same in any order`(story: Story) throws {
+    @Test(arguments: stories) func `composites the same in any order`(story: Story) throws {
         var random = SeededRandom(5)
         for _ in 0..<10 {
             let order = story.frames.indices.shuffled(using: &random)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test(arguments: stories) func `leaves frames alone that somebody holds`(story: Story) throws {
+    @Test(arguments: stories) func `does not modify frames that the caller holds`(story: Story) throws {
         let order = Array(story.frames.indices) + [0] + story.frames.indices.reversed()
         let held = try withStory(story.frames) { session throws(CoderError) in
             var all: [PixelBuffer] = []
@@ -165,7 +165,7 @@ import Testing
         ]
         manager.addCoder(ScriptedCoder("rgb", format: .rgb8, size: PixelSize(2, 1), frames: frames))
 
-        let pixels = try manager.withSession(badPicture) { session throws(CoderError) in
+        let pixels = try manager.withSession(badImage) { session throws(CoderError) in
             try session.decodeFrame(1).pixels
         }
 
@@ -173,7 +173,7 @@ import Testing
         #expect(pixels.packed == [10, 20, 30, 255, 40, 50, 60, 255])
     }
 
-    @Test func `blends with straight alpha, rounded down as others do`() throws {
+    @Test func `blends with straight alpha, rounded down like other decoders`() throws {
         var random = SeededRandom(11)
         let alphas: [UInt8] = [0, 1, 2, 127, 128, 254, 255]
         let count = 2000
@@ -194,7 +194,7 @@ import Testing
                 "blend", size: whole.size,
                 frames: [Self.frame(0, whole, below), Self.frame(1, whole, above, .keep, .over)]))
 
-        let result = try manager.withSession(badPicture) { session throws(CoderError) in
+        let result = try manager.withSession(badImage) { session throws(CoderError) in
             try session.decodeFrame(1).pixels.packed
         }
 
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `refuses frames that cannot be`() throws {
+    @Test func `refuses impossible frames`() throws {
         let frames = [Self.frame(0, PixelRect(x: 0, y: 0, width: .max, height: .max), Self.red)]
 
         let error = #expect(throws: CoderError.self) {
@@ -220,7 +220,7 @@ import Testing
         #expect(error?.code == .pluginFault)
     }
 
-    @Test func `refuses a frame that costs more than the limits allow`() throws {
+    @Test func `refuses a frame above the limits`() throws {
         for rect in [Self.rect(0, 0, 70_000, 1), Self.rect(0, 0, 60_000, 60_000), Self.rect(0, 0, 1, 4_000_000_000)] {
             let error = #expect(throws: CoderError.self) {
                 try withStory([Self.frame(0, rect, Self.red)]) { session throws(CoderError) in
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `says that there is no such frame`() throws {
+    @Test func `reports a missing frame`() throws {
         let error = #expect(throws: CoderError.self) {
             try withStory(Self.stories[0].frames) { session throws(CoderError) in try session.decodeFrame(3) }
         }
@@ -240,8 +240,8 @@ import Testing
         #expect(error?.hint == "it has 3, counted from 0")
     }
 
-    @Test func `steps through a real animation back and forth`() throws {
-        let fixture = Fixture.named("pictures/three-frames.gif")
+    @Test func `seeks in a real animation in both directions`() throws {
+        let fixture = Fixture.named("images/three-frames.gif")
         let digests = try testHost(Repository.products).manager.withSession(ImageSource(fixture.bytes)) {
             session throws(CoderError) in
             var all: [String] = []

@@ -19,7 +19,7 @@ import Testing
         #expect(source.bytes(0..<count) == bytes)
     }
 
-    @Test func `reads a file whose size nobody knows`() throws {
+    @Test func `reads a file of unknown size`() throws {
         let source = try ImageSource(path: "/proc/self/status")
 
         #expect(source.count > 100)
@@ -30,13 +30,13 @@ import Testing
         let path = folder.write([UInt8](repeating: 7, count: count), to: "data")
         let fifo = folder.file("fifo")
         try shell("mkfifo", fifo)
-        // The writer comes later than the reader.
+        // The writer starts after the reader.
         try shell("sh", "-c", "(sleep 0.3; exec cat \"$0\" > \"$1\") > /dev/null 2>&1 &", path, fifo)
 
         #expect(try ImageSource(path: fifo).count == count)
     }
 
-    @Test func `says what is wrong with a path`() throws {
+    @Test func `reports the problem with a path`() throws {
         folder.write([1], to: "file")
         for (path, code) in [("nothing", .notFound), ("file/below", .notFound), ("", .inputOutput)]
             as [(String, CoderError.Code)]
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may read everything")) func `says that a file may not be read`() throws {
+    @Test(.enabled(if: geteuid() != 0, "root may read everything")) func `reports an unreadable file`() throws {
         let path = folder.write([1], to: "file")
         try shell("chmod", "000", path)
 
@@ -61,16 +61,16 @@ import Testing
         arguments: [
             ("a.PNG", "png"), ("/x/y.tar.gz", "gz"), ("/x.y/z", nil), (".hidden", nil), ("a.", ""), ("", nil),
             ("/", nil),
-        ] as [(String, String?)]) func `knows the extension of a name`(name: String, suffix: String?)
+        ] as [(String, String?)]) func `has the extension of its name`(name: String, suffix: String?)
     {
         #expect(ImageSource([], name: name).fileExtension == suffix)
     }
 
-    @Test func `may be read by many while it grows`() throws {
+    @Test func `can be read by many threads while it grows`() throws {
         let size = 100_000
         let source = try ImageSource(growingTo: size)
-        let reads = Tally()
-        let wrong = Tally()
+        let reads = RelaxedCounter()
+        let wrong = RelaxedCounter()
         let group = DispatchGroup()
         for _ in 0..<4 {
             group.enter()
@@ -88,7 +88,7 @@ import Testing
         }
         for start in stride(from: 0, to: size, by: 5000) {
             try source.append((start..<start + 5000).map { UInt8(truncatingIfNeeded: $0) })
-            // Or all would be there before anybody looks; without order, or no race could be seen.
+            // Otherwise all bytes could arrive before the first read; relaxed ordering, so that races stay visible.
             let before = reads.count
             while reads.count < before + 8 { usleep(20) }
         }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xC3]] as [[UInt8]])
-    func `refuses what is no UTF-8`(bytes: [UInt8]) {
+    func `refuses invalid UTF-8`(bytes: [UInt8]) {
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([0x22] + bytes + [0x22]) }
     }
 

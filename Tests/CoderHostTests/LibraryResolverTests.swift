@@ -10,17 +10,19 @@ import Testing
         let host = testHost(folder.path)
 
         let status = try #require(host.plugins.first).status
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
         #expect(status.state == .missingLibrary)
         #expect(status.reason == "libcoderhost-absent.so.3 not found")
-        #expect(status.remedy == "install the package that has libcoderhost-absent.so.3")
+        #expect(status.remedy == "install the package that contains libcoderhost-absent.so.3")
         #expect(error?.code == .noCoder)
         #expect(
-            error?.attempts == ["libcoder-missing-library.so would serve it, but is missing-library: \(status.reason)"])
+            error?.attempts == [
+                "libcoder-missing-library.so could decode it, but is missing-library: \(status.reason)"
+            ])
     }
 
-    @Test func `are named when a library of theirs is missing`() throws {
+    @Test func `are named when one of their libraries is missing`() throws {
         let folder = TemporaryDirectory()
         try buildWithLibrary("lost", into: folder)
         try shell("rm", folder.file("libcoderhost-lost.so.3"))
@@ -37,10 +39,10 @@ import Testing
         let host = testHost(folder.path)
 
         #expect(host.plugins.map(\.status.state) == [.ready])
-        #expect(try host.manager.decode(badPicture).pixels.packed.starts(with: [255, 0, 0]))
+        #expect(try host.manager.decode(badImage).pixels.packed.starts(with: [255, 0, 0]))
     }
 
-    /// A plugin that needs a library that needs `name`, all three in one folder; what is mapped once counts as found.
+    /// Builds a plugin that needs a library that needs `name`, all in one folder; loaded libraries count as found.
     private func buildWithLibrary(_ name: String, into folder: TemporaryDirectory) throws {
         folder.write(Array("int absent_answer(void) { return 42; }".utf8), to: "absent.c")
         folder.write(

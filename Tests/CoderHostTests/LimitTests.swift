@@ -23,26 +23,26 @@ import Testing
         #expect(error?.hint != nil)
     }
 
-    /// In a process of its own, which may have 640 MiB of address space: 65535 x 65535 pixels need 4 GiB at least.
+    /// Runs in a separate process with 640 MiB of address space: 65535 x 65535 pixels need at least 4 GiB.
     @Test(arguments: huge) func `refuse a huge header before memory is taken`(fixture: Fixture) throws {
         let command = "ulimit -v 655360; exec \"$0\" info --plugin-dir \"$1\" --json \"$2\""
         func info(_ path: String) throws -> CommandResult {
             try run(["sh", "-c", command, "\(Repository.products)/coderhost", Repository.products, path])
         }
 
-        let small = try info(Fixture.named("pictures/f.png").path)
+        let small = try info(Fixture.named("images/f.png").path)
         let huge = try info(fixture.path)
 
-        #expect(small.status == 0, "the address space does for an ordinary picture: \(small.stderr)")
+        #expect(small.status == 0, "the address space suffices for an ordinary image: \(small.stderr)")
         #expect(huge.stdout.contains("limitExceeded"), "\(huge.stdout) \(huge.stderr)")
     }
 
-    @Test func `hold for what a plugin says of four bytes`() throws {
+    @Test func `apply to the size that a plugin reports for four bytes`() throws {
         let folder = TemporaryDirectory()
-        try BuiltPlugin.put("lies-about-size", into: folder)
+        try BuiltPlugin.put("huge-size", into: folder)
         let manager = testHost(folder.path).manager
 
-        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try manager.decode(badImage) }
 
         #expect(error?.code == .limitExceeded)
         #expect(
@@ -50,7 +50,7 @@ import Testing
         )
     }
 
-    /// A picture and what it needs of one limit.
+    /// An image and its requirement for one limit.
     struct Need: Sendable, CustomTestStringConvertible {
         var name: String
         var fixture: String
@@ -59,16 +59,16 @@ import Testing
         var testDescription: String { "\(name) of \(fixture)" }
     }
 
-    /// f.png has 31 x 17 pixels of 3 bytes, the GIF three frames of as many.
+    /// f.png has 31 x 17 pixels of 3 bytes, the GIF three frames of the same size.
     static let needs = [
-        Need(name: "side", fixture: "pictures/f.png", count: 31) { $0.maxSide = $1 },
-        Need(name: "pixels", fixture: "pictures/f.png", count: 31 * 17) { $0.maxPixels = $1 },
-        Need(name: "bytes", fixture: "pictures/f.ppm", count: 31 * 17 * 3) { $0.maxDecodedBytes = $1 },
-        Need(name: "frames", fixture: "pictures/three-frames.gif", count: 3) { $0.maxFrames = $1 },
-        Need(name: "all pixels", fixture: "pictures/three-frames.gif", count: 31 * 17 * 3) { $0.maxTotalPixels = $1 },
+        Need(name: "side", fixture: "images/f.png", count: 31) { $0.maxSide = $1 },
+        Need(name: "pixels", fixture: "images/f.png", count: 31 * 17) { $0.maxPixels = $1 },
+        Need(name: "bytes", fixture: "images/f.ppm", count: 31 * 17 * 3) { $0.maxDecodedBytes = $1 },
+        Need(name: "frames", fixture: "images/three-frames.gif", count: 3) { $0.maxFrames = $1 },
+        Need(name: "all pixels", fixture: "images/three-frames.gif", count: 31 * 17 * 3) { $0.maxTotalPixels = $1 },
     ]
 
-    @Test(arguments: needs) func `allow what they say and no more`(need: Need) throws {
+    @Test(arguments: needs) func `allow exactly their value`(need: Need) throws {
         let manager = testHost(Repository.products).manager
         let source = ImageSource(Fixture.named(need.fixture).bytes)
         func open(_ allowed: Int) throws(CoderError) {
@@ -89,7 +89,7 @@ import Testing
         #expect(error?.limit?.requested == UInt64(need.count))
     }
 
-    @Test func `count the canvas of an animation as it is kept`() throws {
+    @Test func `count the canvas of an animation as stored in memory`() throws {
         let manager = testHost().manager
         let size = PixelSize(10, 10)
         let frame = FrameInfo(index: 0, rect: PixelRect(x: 1, y: 1, width: 2, height: 2))
@@ -98,15 +98,15 @@ import Testing
         limits.maxDecodedBytes = 399
 
         let error = #expect(throws: CoderError.self) {
-            try manager.withSession(badPicture, limits: limits) { session throws(CoderError) in
+            try manager.withSession(badImage, limits: limits) { session throws(CoderError) in
                 try session.decodeImage()
             }
         }
 
-        #expect(error?.limit?.requested == 400, "a canvas has four bytes in a pixel, whatever the frames have")
+        #expect(error?.limit?.requested == 400, "a canvas has four bytes per pixel, whatever the frames have")
     }
 
-    @Test func `refuse a picture that is too good to be true`() throws {
+    @Test func `refuse an implausible compression ratio`() throws {
         let manager = testHost(Repository.products).manager
         let source = ImageSource(Fixture.named("hostile/ratio-above-2000.png").bytes)
         var limits = DecodeLimits.default
@@ -122,7 +122,7 @@ import Testing
 
     @Test func `leave out metadata that is too long, with a warning`() throws {
         let manager = testHost(Repository.products).manager
-        let source = ImageSource(Fixture.named("pictures/icc-wide.png").bytes)
+        let source = ImageSource(Fixture.named("images/icc-wide.png").bytes)
         func profiles(_ allowed: Int) throws -> (count: Int, bytes: Int, warnings: [String]) {
             var limits = DecodeLimits.default
             limits.maxMetadataBytes = allowed
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Input and output
 
-    @Test(arguments: ["file", "fifo"], [100, 65_536, 70_000]) func `hold for the input`(kind: String, count: Int) throws
+    @Test(arguments: ["file", "fifo"], [100, 65_536, 70_000]) func `apply to the input`(kind: String, count: Int) throws
     {
         let folder = TemporaryDirectory()
         let path = folder.write([UInt8](repeating: 1, count: count), to: "input")
@@ -164,7 +164,7 @@ import Testing
         #expect(error?.limit?.allowed == UInt64(count - 1))
     }
 
-    @Test func `hold for the output`() throws {
+    @Test func `apply to the output`() throws {
         let image = try testHost().manager.decode(
             ImageSource(Array("P5 4 4 255 ".utf8) + [UInt8](repeating: 7, count: 16)))
         var limits = DecodeLimits.default
@@ -177,7 +177,7 @@ import Testing
         #expect(error?.limit == CoderError.Limit(name: "output", allowed: 26, requested: 27))
     }
 
-    @Test func `hold for a growing source`() throws {
+    @Test func `apply to a growing source`() throws {
         let source = try ImageSource(growingTo: 10)
         try source.append([1, 2, 3, 4])
 
@@ -198,13 +198,13 @@ import Testing
             \.maxDecodedBytes, \.maxMetadataBytes, \.maxTotalMetadataBytes, \.maxRatio, \.maxScans, \.maxNesting,
             \.maxThreads, \.maxMilliseconds,
         ] as [any KeyPath<DecodeLimits, Int> & Sendable])
-    func `are tighter for strangers and absent on request`(key: any KeyPath<DecodeLimits, Int> & Sendable) {
+    func `are tighter for untrusted input and absent on request`(key: any KeyPath<DecodeLimits, Int> & Sendable) {
         #expect(DecodeLimits.strict[keyPath: key] > 0)
         #expect(DecodeLimits.strict[keyPath: key] <= DecodeLimits.default[keyPath: key])
         #expect(DecodeLimits.off[keyPath: key] == 0)
     }
 
-    @Test(arguments: Fixture.valid) func `of strangers let every ordinary picture through`(fixture: Fixture) throws {
+    @Test(arguments: Fixture.valid) func `for untrusted input allow every ordinary image`(fixture: Fixture) throws {
         let manager = testHost(Repository.products, limits: .strict).manager
 
         #expect(try manager.decode(ImageSource(fixture.bytes)).info.size == fixture.expect?.size)

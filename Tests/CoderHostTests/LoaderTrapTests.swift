@@ -14,7 +14,7 @@ import Testing
         #expect(mappedPath("/dev/zero") == nil)
     }
 
-    @Test func `the note of the GNU properties, which is aligned to 8, is read past`() throws {
+    @Test func `the GNU property note, which is aligned to 8, is skipped`() throws {
         let place = TemporaryDirectory()
         // namesz 4, descsz 16, type 5, "GNU\0", then a property: the text begins at 16 without padding.
         let source = """

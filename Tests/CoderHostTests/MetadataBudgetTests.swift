@@ -5,27 +5,27 @@ import Testing
 
 @testable import CoderHost
 
-/// The sum of all metadata of one image.
+/// The total metadata of one image.
 @Suite(.timeLimit(.minutes(40))) struct `All metadata of an image` {
     @Test(arguments: [IsolationPolicy.Mode.off, .require])
-    func `is capped when a plugin hands out 4 MiB without end`(mode: IsolationPolicy.Mode) throws {
+    func `is limited when a plugin returns 4 MiB blobs endlessly`(mode: IsolationPolicy.Mode) throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.build("isolation/endless-metadata.c", into: folder.path)
         let host = testHost(folder.path, isolation: IsolationPolicy(mode, needed: []))
         for allowed in [DecodeLimits.default.maxTotalMetadataBytes, 5 << 20] {
             var limits = DecodeLimits.default
             limits.maxTotalMetadataBytes = allowed
-            let (bytes, warnings) = try host.manager.withSession(badPicture, limits: limits) {
+            let (bytes, warnings) = try host.manager.withSession(badImage, limits: limits) {
                 session throws(CoderError) in
                 (try session.metadata().reduce(0) { $0 + $1.bytes.count }, session.context.warnings)
             }
             #expect(bytes == allowed / (4 << 20) * (4 << 20))
             #expect(warnings.contains { $0.contains("the limit of \(allowed)") && $0.contains("all-metadata=N") })
-            #expect(warnings.contains("the metadata after the first 256 pieces is left out"))
+            #expect(warnings.contains("the metadata after the first 256 blobs is left out"))
         }
     }
 
-    @Test func `is capped when it is written`() throws {
+    @Test func `is limited when it is written`() throws {
         var limits = DecodeLimits.default
         limits.maxMetadataBytes = 300
         limits.maxTotalMetadataBytes = 700

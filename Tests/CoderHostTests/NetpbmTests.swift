@@ -16,7 +16,7 @@ import Testing
         #expect(Self.bad.count >= 29)
     }
 
-    @Test(arguments: valid) func `decodes to what another decoder says`(fixture: Fixture) throws {
+    @Test(arguments: valid) func `decodes to the pixels of another decoder`(fixture: Fixture) throws {
         let expect = try #require(fixture.expect)
 
         let image = try manager.decode(ImageSource(fixture.bytes, name: fixture.name))
@@ -35,14 +35,14 @@ import Testing
             try manager.decode(ImageSource(fixture.bytes, name: fixture.name))
         }
 
-        #expect(error.map(fixture.accepts) == true, "\(String(describing: error)) is none of \(fixture.errors)")
+        #expect(error.map(fixture.accepts) == true, "\(String(describing: error)) is not one of \(fixture.errors)")
     }
 
-    @Test(arguments: bad + valid) func `survives the end of the data anywhere`(fixture: Fixture) throws {
+    @Test(arguments: bad + valid) func `handles truncation anywhere`(fixture: Fixture) throws {
         let bytes = fixture.bytes
         for count in Array(0..<min(bytes.count, 80)) + Array(stride(from: 80, to: bytes.count, by: 61)) {
             let source = ImageSource(Array(bytes[..<count]))
-            // What is cut in the middle of a trailing picture or comment still decodes.
+            // A file that is truncated within trailing data still decodes.
             do throws(CoderError) { _ = try manager.decode(source) } catch {
                 #expect(
                     [.truncated, .corrupt, .unrecognizedFormat, .limitExceeded, .unsupportedFeature].contains(
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: Parts
 
-    @Test(arguments: valid) func `gives a part the pixels of the whole`(fixture: Fixture) throws {
+    @Test(arguments: valid) func `decodes a part to the pixels of the whole`(fixture: Fixture) throws {
         let source = ImageSource(fixture.bytes, name: fixture.name)
         let whole = try manager.decode(source).pixels
         let (width, height) = (whole.size.width, whole.size.height)
@@ -88,13 +88,14 @@ import Testing
             for y in 0..<part.height {
                 for x in 0..<part.width {
                     let first = (y * part.width + x) * bytesPerPixel
-                    #expect(Array(bytes[first..<first + bytesPerPixel]) == whole.pixel(part.x + x, part.y + y), "\(part)")
+                    #expect(
+                        Array(bytes[first..<first + bytesPerPixel]) == whole.pixel(part.x + x, part.y + y), "\(part)")
                 }
             }
         }
     }
 
-    @Test func `reads nothing but the part`() throws {
+    @Test func `reads only the part`() throws {
         let header = Array("P6 1000 1000 255\n".utf8)
         // The rows below the part are missing.
         let source = ImageSource(header + [UInt8](repeating: 7, count: 3 * 1000 * 20))
@@ -106,13 +107,13 @@ import Testing
         #expect { try manager.decode(source, options) } throws: { ($0 as? CoderError)?.code == .truncated }
     }
 
-    @Test(arguments: valid) func `hands out rows that are those of the whole`(fixture: Fixture) throws {
+    @Test(arguments: valid) func `delivers the rows of the whole image`(fixture: Fixture) throws {
         let source = ImageSource(fixture.bytes, name: fixture.name)
         let whole = try manager.decode(source).pixels
         let header = Array(fixture.bytes.prefix(2))
         try manager.withSession(source) { session throws(CoderError) in
             let image = try session.rowImage(DecodeOptions())
-            // Numbers in text are read from the first one on.
+            // Text samples are read sequentially from the start.
             #expect((image == nil) == (header[1] < UInt8(ascii: "4")))
             guard let image else { return }
             var bytes: [UInt8] = []
@@ -157,7 +158,7 @@ import Testing
         #expect(again.info.hasAlpha == format.channels.hasAlpha)
     }
 
-    @Test(arguments: pixelFormats) func `keeps every sample in PNM but alpha, which it puts on white`(
+    @Test(arguments: pixelFormats) func `keeps every sample in PNM except alpha, which is drawn over white`(
         format: PixelFormat
     ) throws {
         let size = PixelSize(7, 5)
@@ -173,7 +174,7 @@ import Testing
         if !format.channels.hasAlpha { #expect(again.pixels.packed == image.pixels.packed) }
         #expect(
             report.warnings
-                == (format.channels.hasAlpha ? ["the format has no alpha: the picture is put on white"] : []))
+                == (format.channels.hasAlpha ? ["the format has no alpha: the image is drawn over white"] : []))
         #expect(report.coder == "coderhost.pnm")
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Trust in places` {
     struct Place: Sendable, CustomTestStringConvertible {
         var command: [String]
-        /// Below the temporary folder; empty for the folder itself.
+        /// The path below the temporary folder; empty for the folder itself.
         var component: String
         var reason: String
         var remedy: String
@@ -17,13 +17,13 @@ import Testing
         Place(
             command: ["chmod", "g+w"], component: "outer/plugins", reason: "its group can write", remedy: "chmod go-w"),
         Place(
-            command: ["chmod", "o+w"], component: "outer/plugins", reason: "everybody can write", remedy: "chmod go-w"),
+            command: ["chmod", "o+w"], component: "outer/plugins", reason: "any user can write", remedy: "chmod go-w"),
         Place(
-            command: ["chmod", "1777"], component: "outer/plugins", reason: "everybody can write",
+            command: ["chmod", "1777"], component: "outer/plugins", reason: "any user can write",
             remedy: "move the plugin into a folder of your own"),
         Place(command: ["chmod", "g+w"], component: "outer", reason: "its group can write", remedy: "chmod go-w"),
         Place(
-            command: ["chmod", "o+w"], component: "outer/plugins/libcoder-a.so", reason: "everybody can write",
+            command: ["chmod", "o+w"], component: "outer/plugins/libcoder-a.so", reason: "any user can write",
             remedy: "chmod go-w"),
         Place(
             command: ["chmod", "u+s"], component: "outer/plugins/libcoder-a.so", reason: "set-user-ID",
@@ -33,7 +33,7 @@ import Testing
             remedy: "chmod ug-s"),
     ]
 
-    @Test(arguments: doubtful) func `is lost where somebody else could put code`(place: Place) throws {
+    @Test(arguments: doubtful) func `is lost if another user could place code`(place: Place) throws {
         let folder = try plugin()
         let component = folder.file(place.component)
         _ = try run(place.command + [component])
@@ -45,10 +45,10 @@ import Testing
         #expect(status.reason.hasPrefix("\(component): "), "\(status.reason)")
         #expect(status.reason.contains(place.reason))
         #expect(status.remedy == place.remedy || status.remedy == "\(place.remedy) \(component)")
-        #expect(!host.manager.canDecode(badPicture))
+        #expect(!host.manager.canDecode(badImage))
     }
 
-    @Test func `is regained by the remedy`() throws {
+    @Test func `is restored by the remedy`() throws {
         let folder = try plugin()
         try shell("chmod", "777", folder.file("outer"))
         let host = testHost(folder.file("outer/plugins"), follows: false)
@@ -68,7 +68,7 @@ import Testing
 
     @Test(
         .enabled(if: geteuid() == 0, "only root gives files away"), arguments: ["outer", "outer/plugins/libcoder-a.so"])
-    func `is lost where it belongs to somebody else`(component: String) throws {
+    func `is lost if it belongs to another user`(component: String) throws {
         let folder = try plugin()
         try shell("chown", "12345", folder.file(component))
 
@@ -76,10 +76,10 @@ import Testing
 
         #expect(status.state == .untrustedPath)
         #expect(status.reason.contains("\(folder.file(component)): it belongs to user 12345"))
-        #expect(status.remedy.hasPrefix("see who put it there"))
+        #expect(status.remedy.hasPrefix("check its origin"))
     }
 
-    @Test func `follows a link to the place of the file`() throws {
+    @Test func `follows a link to the folder of the file`() throws {
         let folder = try plugin()
         try shell("chmod", "o+w", folder.file("outer/plugins"))
         folder.folder("clean")
@@ -104,7 +104,7 @@ import Testing
         #expect(testHost(folder.file(name)).plugins.map(\.status.state) == [.ready])
     }
 
-    /// `outer/plugins/libcoder-a.so` in a new folder.
+    /// Creates `outer/plugins/libcoder-a.so` in a new folder.
     private func plugin() throws -> TemporaryDirectory {
         let folder = TemporaryDirectory()
         folder.folder("outer")

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 
 @Suite struct `Pixel digest` {
-    /// The samples of these stand at the end of the file, so no decoder is needed to look at them.
+    /// These files end with their samples, so the test needs no decoder.
     @Test(arguments: [
-        ("pictures/f.ppm", PixelFormat.rgb8), ("pictures/gray.pgm", .gray8), ("pictures/rgba.pam", .rgba8),
-        ("pictures/graya.pam", .grayAlpha8), ("pictures/sixteen.ppm", .rgb16),
+        ("images/f.ppm", PixelFormat.rgb8), ("images/gray.pgm", .gray8), ("images/rgba.pam", .rgba8),
+        ("images/graya.pam", .grayAlpha8), ("images/sixteen.ppm", .rgb16),
         ("netpbm/valid/maxval-65535.pgm", .gray16), ("netpbm/valid/rgb-alpha-maxval-65535.pam", .rgba16),
     ])
-    func `equals that of another decoder`(name: String, format: PixelFormat) throws {
+    func `equals the digest of another decoder`(name: String, format: PixelFormat) throws {
         let expect = try #require(Fixture.named(name).expect)
         let buffer = try stored(name, format)
 
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `does not depend on the order of the channels`() throws {
-        let rgba = try stored("pictures/rgba.pam", .rgba8)
+        let rgba = try stored("images/rgba.pam", .rgba8)
         let bgra = try PixelBuffer(size: rgba.size, format: .bgra8)
         for y in 0..<rgba.size.height {
             rgba.withRow(y) { from in
@@ -38,7 +38,7 @@ import Testing
         #expect(PixelDigest.of(bgra) == PixelDigest.of(rgba))
     }
 
-    @Test func `does not see the colour of what cannot be seen`() throws {
+    @Test func `ignores the color of transparent pixels`() throws {
         let visible = try pixel([10, 20, 30, 1])
         let hidden = try pixel([10, 20, 30, 0])
 
@@ -46,7 +46,7 @@ import Testing
         #expect(PixelDigest.of(hidden) == SHA256.hexDigest(of: [0, 0, 0, 0]))
     }
 
-    @Test func `a failure leaves a picture behind`() throws {
+    @Test func `a failure writes an image for inspection`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "artifact-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
 
@@ -54,7 +54,7 @@ import Testing
 
         let header = "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n"
         #expect(readFile("\(folder)/png-f.png.pam") == Array(header.utf8) + [10, 20, 30, 0])
-        #expect(message == "the picture is in \(folder)/png-f.png.pam")
+        #expect(message == "the image is in \(folder)/png-f.png.pam")
     }
 
     private func pixel(_ samples: [UInt8]) throws -> PixelBuffer {
@@ -63,7 +63,7 @@ import Testing
         return buffer
     }
 
-    /// The last bytes of a Netpbm file, 16 bits turned from big endian.
+    /// The last bytes of a Netpbm file, with 16-bit samples converted from big endian.
     private func stored(_ name: String, _ format: PixelFormat) throws -> PixelBuffer {
         let fixture = Fixture.named(name)
         let buffer = try PixelBuffer(size: try #require(fixture.expect).size, format: format)

@@ -31,7 +31,7 @@ import Testing
             remedy: "nm -D"),
     ]
 
-    @Test(arguments: listed) func `says of a file without running it`(sample: Sample) throws {
+    @Test(arguments: listed) func `reports without running the file`(sample: Sample) throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put(sample.source, sample.flags, into: folder)
 
@@ -45,27 +45,31 @@ import Testing
         #expect(plugin.status.isUsable == plugin.status.remedy.isEmpty)
     }
 
-    static let lying = [
-        Sample(source: "lying-manifest", flags: ["-DLIE=1"], state: .lyingManifest, reason: "org.example.bad"),
-        Sample(source: "lying-manifest", flags: ["-DLIE=2"], state: .lyingManifest, reason: "roles decode, its"),
-        Sample(source: "lying-manifest", flags: ["-DLIE=3"], state: .lyingManifest, reason: "9.9.9"),
-        Sample(source: "lying-manifest", flags: ["-DLIE=4"], state: .lyingManifest, reason: "1 coders, its manifest 2"),
-        Sample(source: "same-pointer", state: .lyingManifest, reason: "extension that does not exist"),
-        Sample(source: "bad-table-size", flags: ["-DTABLE=1"], state: .lyingManifest, reason: "table"),
-        Sample(source: "bad-table-size", flags: ["-DTABLE=2"], state: .lyingManifest, reason: "incomplete"),
-        Sample(source: "bad-table-size", flags: ["-DTABLE=3"], state: .lyingManifest, reason: "too short"),
-        Sample(source: "bad-table-size", flags: ["-DTABLE=4"], state: .lyingManifest, reason: "table"),
+    static let mismatches = [
+        Sample(
+            source: "manifest-mismatch", flags: ["-DMISMATCH=1"], state: .manifestMismatch, reason: "org.example.bad"),
+        Sample(
+            source: "manifest-mismatch", flags: ["-DMISMATCH=2"], state: .manifestMismatch, reason: "roles decode, its"),
+        Sample(source: "manifest-mismatch", flags: ["-DMISMATCH=3"], state: .manifestMismatch, reason: "9.9.9"),
+        Sample(
+            source: "manifest-mismatch", flags: ["-DMISMATCH=4"], state: .manifestMismatch,
+            reason: "1 coders, its manifest declares 2"),
+        Sample(source: "same-pointer", state: .manifestMismatch, reason: "extension that does not exist"),
+        Sample(source: "bad-table-size", flags: ["-DTABLE=1"], state: .manifestMismatch, reason: "table"),
+        Sample(source: "bad-table-size", flags: ["-DTABLE=2"], state: .manifestMismatch, reason: "incomplete"),
+        Sample(source: "bad-table-size", flags: ["-DTABLE=3"], state: .manifestMismatch, reason: "too short"),
+        Sample(source: "bad-table-size", flags: ["-DTABLE=4"], state: .manifestMismatch, reason: "table"),
         Sample(source: "null-entry", state: .initFailed, reason: "this machine has no lightning"),
         Sample(source: "init-fails", state: .initFailed, reason: "the tables could not be built"),
     ]
 
-    @Test(arguments: lying) func `finds out at the first session`(sample: Sample) throws {
+    @Test(arguments: mismatches) func `reports at the first session`(sample: Sample) throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put(sample.source, sample.flags, into: folder)
         let host = testHost(folder.path)
         try #require(host.plugins.map(\.status.state) == [.ready])
 
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
         let status = try #require(host.plugins.first).status
         #expect(status.state == sample.state)
@@ -73,32 +77,32 @@ import Testing
         #expect(!status.remedy.isEmpty)
         #expect(error?.code == .pluginRefused)
         #expect(error?.message.contains(sample.state.word) == true)
-        #expect(!host.manager.canDecode(badPicture), "a refused plugin is not asked again")
-        let again = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        #expect(!host.manager.canDecode(badImage), "a refused plugin is not asked again")
+        let again = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
         #expect(again?.code == .noCoder)
         #expect(again?.attempts.first?.contains(sample.state.word) == true)
     }
 
-    @Test func `calls a plugin loaded once it has decoded`() throws {
+    @Test func `reports a plugin as loaded after it has decoded`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path)
 
-        let image = try host.manager.decode(badPicture)
+        let image = try host.manager.decode(badImage)
 
         #expect(
             image.pixels.packed == [UInt8](repeating: 0, count: 12).enumerated().map { $0.offset % 3 == 0 ? 255 : 0 })
         #expect(host.plugins.map(\.status) == [PluginStatus(.loaded)])
     }
 
-    @Test func `maps nothing when it lists and sniffs`() throws {
+    @Test func `loads no plugin when it lists and sniffs`() throws {
         let folder = TemporaryDirectory()
         let name = "libcoder-never-mapped-\(getpid()).so"
         try BuiltPlugin.put("constructor-aborts", into: folder, as: name)
         let host = testHost(folder.path)
 
         #expect(host.plugins.map(\.status.state) == [.ready])
-        #expect(host.manager.candidates(for: badPicture).map(\.descriptor.id) == ["org.example.bad"])
+        #expect(host.manager.candidates(for: badImage).map(\.descriptor.id) == ["org.example.bad"])
         #expect(host.manager.coders.contains { $0.descriptor.id == "org.example.bad" })
         #expect(host.manager.encoders(for: "bad").isEmpty)
 
@@ -107,12 +111,12 @@ import Testing
         #expect(!maps.contains("never-mapped"))
     }
 
-    // MARK: Files that are no plugins
+    // MARK: Files that are not plugins
 
     @Test(arguments: [
-        ("text", "it is no shared object"), ("empty", "it is no shared object"), ("fifo", "no regular file"),
-        ("folder", "no regular file"), ("dangling", "cannot be read"),
-    ]) func `is not put off by`(kind: String, reason: String) throws {
+        ("text", "it is not a shared object"), ("empty", "it is not a shared object"), ("fifo", "not a regular file"),
+        ("folder", "not a regular file"), ("dangling", "cannot be read"),
+    ]) func `ignores`(kind: String, reason: String) throws {
         let folder = TemporaryDirectory()
         let path = folder.file("libcoder-x.so")
         switch kind {
@@ -132,7 +136,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
-    func `says that a file may not be read`() throws {
+    func `reports a file without read permission`() throws {
         let folder = TemporaryDirectory()
         try shell("chmod", "000", try BuiltPlugin.put("claims-formats", into: folder))
 
@@ -143,7 +147,7 @@ import Testing
         #expect(status.remedy.contains("chmod"))
     }
 
-    @Test func `looks only at names of plugins`() throws {
+    @Test func `examines only files with plugin names`() throws {
         let folder = TemporaryDirectory()
         for name in ["libother.so", "libcoder-a.so.1", "coder-a.so", "libcoder-a.txt", ".libcoder-a.so"] {
             try BuiltPlugin.put("claims-formats", into: folder, as: name)
@@ -153,9 +157,9 @@ import Testing
     }
 
     @Test(
-        arguments: [(4, 1, "32 bit"), (5, 2, "another byte order"), (18, 8, "MIPS"), (18, 3, "x86")]
+        arguments: [(4, 1, "a 32-bit machine"), (5, 2, "the other byte order"), (18, 8, "MIPS"), (18, 3, "x86")]
             as [(Int, UInt8, String)])
-    func `names the machine a file is for`(offset: Int, byte: UInt8, name: String) throws {
+    func `names the machine of a file`(offset: Int, byte: UInt8, name: String) throws {
         let folder = TemporaryDirectory()
         var bytes = try BuiltPlugin.bytes("claims-formats")
         bytes[offset] = byte
@@ -168,8 +172,8 @@ import Testing
         #expect(status.remedy.hasPrefix("install the build for"))
     }
 
-    /// The loader maps every PT_LOAD segment; one that reaches over the end of the file would end the process later.
-    @Test func `never calls a file usable whose segments are cut off`() throws {
+    /// The loader maps every PT_LOAD segment; a segment beyond the end of the file would kill the process later.
+    @Test func `never accepts a file with truncated segments`() throws {
         let folder = TemporaryDirectory()
         let bytes = try BuiltPlugin.bytes("claims-formats")
         let needed = endOfSegments(bytes)
@@ -191,9 +195,9 @@ import Testing
             .map { number($0 + 8, 8) + number($0 + 32, 8) }.max() ?? 0
     }
 
-    // MARK: Two of one kind
+    // MARK: Duplicates
 
-    @Test func `uses the first folder's plugin of two with one id`() throws {
+    @Test func `uses the plugin in the first folder if two have the same id`() throws {
         let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
         let used = try BuiltPlugin.put("claims-formats", ["-DCOLOR=0x0000ff"], into: first, as: "libcoder-z.so")
         try BuiltPlugin.put("claims-formats", into: second, as: "libcoder-a.so")
@@ -202,10 +206,10 @@ import Testing
         #expect(host.plugins.map(\.status.state) == [.ready, .shadowed])
         #expect(host.plugins[1].status.reason == "by \(used)")
         #expect(host.plugins[1].status.remedy == "remove one of the two")
-        #expect(try host.manager.decode(badPicture).pixels.packed.starts(with: [0, 0, 255]))
+        #expect(try host.manager.decode(badImage).pixels.packed.starts(with: [0, 0, 255]))
     }
 
-    @Test func `is not shadowed by a plugin that cannot be used`() throws {
+    @Test func `does not shadow a plugin by an unusable one`() throws {
         let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
         try BuiltPlugin.put("needs-newer", into: first)
         try BuiltPlugin.put("claims-formats", into: second)
@@ -242,21 +246,21 @@ import Testing
     @Test(arguments: [
         "enabled = no", "enabled=FALSE # for now", "# why\npriority = 7\n enabled\t=\toff\n", "enabled=0",
     ])
-    func `leaves out what an administrator disabled`(text: String) throws {
+    func `skips plugins that an administrator disabled`(text: String) throws {
         let (folder, administration) = (TemporaryDirectory(), TemporaryDirectory())
         try BuiltPlugin.put("claims-formats", into: folder)
         let file = administration.write(Array(text.utf8), to: "org.example.bad-plugin.conf")
         let host = testHost(folder.path, administration: [administration.path])
 
         let status = try #require(host.plugins.first).status
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
         #expect(status == PluginStatus(.disabled, reason: "by \(file)", remedy: "set enabled = yes in \(file)"))
         #expect(error?.code == .noCoder)
         #expect(error?.attempts.first?.contains("disabled") == true)
     }
 
-    @Test func `believes the first administration folder`() throws {
+    @Test func `uses the first administration folder`() throws {
         let (folder, user, system) = (TemporaryDirectory(), TemporaryDirectory(), TemporaryDirectory())
         try BuiltPlugin.put("claims-formats", into: folder)
         user.write(Array("enabled = yes\n".utf8), to: "org.example.bad-plugin.conf")
@@ -266,7 +270,7 @@ import Testing
         #expect(testHost(folder.path, administration: [system.path, user.path]).plugins[0].status.state == .disabled)
     }
 
-    @Test func `does not shadow the other plugin when disabled by id`() throws {
+    @Test func `disables every plugin with the disabled id`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", ["-DNAME=first"], into: folder, as: "libcoder-a.so")
         try BuiltPlugin.put("claims-formats", ["-DNAME=second"], into: folder, as: "libcoder-b.so")
@@ -274,6 +278,6 @@ import Testing
         let host = testHost(folder.path, administration: [folder.path])
 
         #expect(host.plugins.map(\.status.state) == [.disabled, .ready])
-        #expect(try host.manager.decode(badPicture).coder == "org.example.second")
+        #expect(try host.manager.decode(badImage).coder == "org.example.second")
     }
 }

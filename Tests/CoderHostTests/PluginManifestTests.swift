@@ -11,7 +11,7 @@ import Testing
          "coders": [{"id": "a", "roles": ["decode"], "formats": [{"id": "x"}]}]}
         """
 
-    @Test func `needs only what cannot be guessed`() throws {
+    @Test func `needs only the required keys`() throws {
         let manifest = try PluginManifest(json: Array(Self.smallest.utf8))
 
         #expect(manifest.id == "a.b")
@@ -21,7 +21,7 @@ import Testing
         #expect(manifest.coders[0].formats[0].name == "X")
     }
 
-    @Test func `does not mind words of a later version`() throws {
+    @Test func `ignores keys of a later version`() throws {
         let text = Self.smallest.replacing("\"decode\"", with: "\"decode\", \"hologram\"")
             .replacing("{\"schema\"", with: "{\"galaxy\": {\"arms\": [4, 4.5e0, null]}, \"schema\"")
 
@@ -31,7 +31,7 @@ import Testing
     struct Fault: Sendable, CustomTestStringConvertible {
         var old: String
         var new: String
-        /// What the message has to name.
+        /// A part of the expected message.
         var names: String
         init(_ old: String, _ new: String, _ names: String) { (self.old, self.new, self.names) = (old, new, names) }
         var testDescription: String { "\(old) → \(new.prefix(60))" }
@@ -50,11 +50,11 @@ import Testing
         Fault("\"major\": 1", "\"major\": 99999999999999999999999", "at byte"),
         Fault("\"major\": 1", "\"major\": 1e999", "at byte"),
         Fault(", \"minor_needed\": 0", "", "abi.minor_needed is missing"),
-        Fault("{\"major\": 1, \"minor_built\": 0, \"minor_needed\": 0}", "[]", "abi is no object"),
+        Fault("{\"major\": 1, \"minor_built\": 0, \"minor_needed\": 0}", "[]", "abi is not an object"),
         Fault("\"coders\": [", "\"coder\": [", "coders is empty"),
         Fault("\"id\": \"a\", ", "", "coders[0].id is missing"),
-        Fault("[\"decode\"]", "\"decode\"", "coders[0].roles is no list"),
-        Fault("[\"decode\"]", "[1]", "coders[0].roles[0]"), Fault("[{\"id\": \"x\"}]", "[]", "serves no format"),
+        Fault("[\"decode\"]", "\"decode\"", "coders[0].roles is not a list"),
+        Fault("[\"decode\"]", "[1]", "coders[0].roles[0]"), Fault("[{\"id\": \"x\"}]", "[]", "supports no format"),
         Fault("{\"id\": \"x\"}", "{}", "coders[0].formats[0].id is missing"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"all\": []}]}", "signatures[0]"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"at\": 0, \"bytes\": \"4\"}]}", "bytes"),
@@ -65,7 +65,7 @@ import Testing
             "mask"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"brands\": [\"heics\"]}]}", "four characters"),
         Fault(
-            "[\"decode\"]", "[\"decode\"], \"options\": [{\"key\": \"a.b\", \"type\": \"colour\"}]", "option a.b"),
+            "[\"decode\"]", "[\"decode\"], \"options\": [{\"key\": \"a.b\", \"type\": \"color\"}]", "option a.b"),
         Fault("\"coders\": [", "\"coders\": [{\"id\": \"a\", \"formats\": [{\"id\": \"x\"}]}, ", "two coders"),
         Fault("\"x\"", "\"\(String(repeating: "x", count: 2000))\"", "formats[0].id"),
         Fault("\"coders\"", "\"libraries\": \(repeating("{\"name\": \"a\"}", 257)), \"coders\"", "256"),
@@ -75,7 +75,7 @@ import Testing
         "[" + Array(repeating: item, count: count).joined(separator: ",") + "]"
     }
 
-    @Test(arguments: faults) func `names the key that is wrong`(fault: Fault) throws {
+    @Test(arguments: faults) func `names the wrong key`(fault: Fault) throws {
         let range = try #require(Self.smallest.range(of: fault.old))
         let text = Self.smallest.replacingCharacters(in: range, with: fault.new)
 
@@ -84,9 +84,9 @@ import Testing
         #expect(failure?.message.contains(fault.names) == true, "\(failure?.message ?? "")")
     }
 
-    /// The manifests of the project itself, damaged: every answer is allowed but a crash.
+    /// Mutations of the project's manifests may be refused, but must not crash.
     @Test(arguments: ["JPEG", "PNG", "GIF", "WebP", "HEIF", "Farbfeld"])
-    func `is read or refused whatever was damaged`(room: String) throws {
+    func `is read or refused after any damage`(room: String) throws {
         let whole = try #require(readFile("\(Repository.root)/Plugins/\(room)/Plugin/manifest.json"))
         #expect(throws: Never.self) { try PluginManifest(json: whole) }
         var random = SeededRandom(UInt64(whole.count))
@@ -108,8 +108,8 @@ import Testing
         }
     }
 
-    /// Every value of a manifest replaced by every kind of value.
-    @Test func `is read or refused whatever a value is`() throws {
+    /// Replaces every value of a manifest by every kind of value.
+    @Test func `is read or refused with any value`() throws {
         let whole = try #require(readFile("\(Repository.root)/Plugins/PNG/Plugin/manifest.json"))
         let document = try JSONParser.parse(whole)
         let values: [JSONValue] = [

@@ -30,7 +30,7 @@ import Testing
         #expect(SHA256.hex(hash.finalize()) == expected)
     }
 
-    @Test func `goes on after a hash was taken`() {
+    @Test func `continues after a hash was taken`() {
         var hash = SHA256()
         hash.update(Array("ab".utf8))
         _ = hash.finalize()
@@ -43,7 +43,7 @@ import Testing
         #expect(SHA256.hex([0x00, 0x0F, 0xA0, 0xFF]) == "000fa0ff")
     }
 
-    /// Every length around the borders of a block and of the padding, cut at random places.
+    /// Lengths around the boundaries of a block and of the padding, split at random places.
     @Test func `equals sha256sum on random bytes in random pieces`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sha256-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -71,7 +71,7 @@ import Testing
         return SHA256.hex(hash.finalize())
     }
 
-    /// What the tool of coreutils prints, by file name.
+    /// The output of the coreutils tool, by file name.
     private func sha256sum(_ folder: URL, _ names: [String]) throws -> [String: String] {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/sha256sum")

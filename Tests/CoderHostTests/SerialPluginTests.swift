@@ -6,9 +6,9 @@ import Testing
 
 @testable import CoderHost
 
-/// A plugin that lets one thread in at a time.
+/// A plugin that only one thread may call at a time.
 @Suite(.timeLimit(.minutes(40))) struct `A serial plugin` {
-    @Test func `can be used by the code that its progress is reported to`() throws {
+    @Test func `can be used in its own progress callback`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("serial", into: folder)
         let host = testHost(folder.path)
@@ -16,11 +16,11 @@ import Testing
         let reports = Reports()
 
         let context = SessionContext { done, total in
-            // The second session would wait for the first for ever if the plugin were still locked.
-            let size = (try? host.manager.decode(badPicture))?.pixels.size
+            // The second session would deadlock if the plugin were still locked.
+            let size = (try? host.manager.decode(badImage))?.pixels.size
             reports.add("\(done) of \(total) beside \(size.map { "\($0)" } ?? "an error")")
         }
-        let decoder = try coder.makeDecoder(badPicture, context)
+        let decoder = try coder.makeDecoder(badImage, context)
         let info = try decoder.readHeader()
         _ = try decoder.nextFrame()
         let pixels = try PixelBuffer(size: info.size, format: info.nativeFormat)

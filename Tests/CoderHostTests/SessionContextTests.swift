@@ -12,7 +12,7 @@ import Testing
         return (testHost(folder.path), folder)
     }
 
-    /// What an animation without end may be asked for.
+    /// The operations on an endless animation.
     enum Work: String, CaseIterable, Sendable {
         case list, count, decode
     }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// No limit but those given.
+    /// Returns limits with only these values set.
     private func limits(_ change: (inout DecodeLimits) -> Void) -> DecodeLimits {
         var limits = DecodeLimits.off
         change(&limits)
@@ -39,7 +39,7 @@ import Testing
         defer { withExtendedLifetime(folder) {} }
 
         let error = #expect(throws: CoderError.self) {
-            try host.manager.withSession(badPicture, limits: .off) { session throws(CoderError) in
+            try host.manager.withSession(badImage, limits: .off) { session throws(CoderError) in
                 let context = session.context
                 Thread.detachNewThread { context.cancel() }
                 try work(kind, session)
@@ -49,12 +49,12 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    @Test(arguments: Work.allCases) func `ends an endless animation when its time is up`(kind: Work) throws {
+    @Test(arguments: Work.allCases) func `ends an endless animation at its deadline`(kind: Work) throws {
         let (host, folder) = try endless()
         defer { withExtendedLifetime(folder) {} }
 
         let error = #expect(throws: CoderError.self) {
-            try host.manager.withSession(badPicture, limits: limits { $0.maxMilliseconds = 50 }) {
+            try host.manager.withSession(badImage, limits: limits { $0.maxMilliseconds = 50 }) {
                 session throws(CoderError) in try work(kind, session)
             }
         }
@@ -63,12 +63,12 @@ import Testing
         #expect(error?.message.contains("50 ms") == true)
     }
 
-    @Test(arguments: Work.allCases) func `ends an endless animation at the limit of frames`(kind: Work) throws {
+    @Test(arguments: Work.allCases) func `ends an endless animation at the frame limit`(kind: Work) throws {
         let (host, folder) = try endless()
         defer { withExtendedLifetime(folder) {} }
 
         let error = #expect(throws: CoderError.self) {
-            try host.manager.withSession(badPicture, limits: limits { $0.maxFrames = 100 }) {
+            try host.manager.withSession(badImage, limits: limits { $0.maxFrames = 100 }) {
                 session throws(CoderError) in try work(kind, session)
             }
         }
@@ -76,12 +76,12 @@ import Testing
         #expect(error?.limit == CoderError.Limit(name: "frames", allowed: 100, requested: 101))
     }
 
-    @Test(arguments: Work.allCases) func `ends an endless animation at the limit of pixels`(kind: Work) throws {
+    @Test(arguments: Work.allCases) func `ends an endless animation at the pixel limit`(kind: Work) throws {
         let (host, folder) = try endless()
         defer { withExtendedLifetime(folder) {} }
 
         let error = #expect(throws: CoderError.self) {
-            try host.manager.withSession(badPicture, limits: limits { $0.maxTotalPixels = 400 }) {
+            try host.manager.withSession(badImage, limits: limits { $0.maxTotalPixels = 400 }) {
                 session throws(CoderError) in try work(kind, session)
             }
         }
@@ -91,9 +91,9 @@ import Testing
     }
 
     @Test(arguments: ["f.png", "f.jpg", "f.gif", "f.webp", "f.ppm", "f.heic", "f.avif", "rgba.ff"])
-    func `stops every coder that is cancelled before it decodes`(name: String) throws {
+    func `stops every coder if it is cancelled before decoding`(name: String) throws {
         let manager = testHost(Repository.products).manager
-        let source = ImageSource(Fixture.named("pictures/\(name)").bytes)
+        let source = ImageSource(Fixture.named("images/\(name)").bytes)
 
         let error = #expect(throws: CoderError.self) {
             try manager.withSession(source) { session throws(CoderError) in
@@ -117,7 +117,7 @@ import Testing
         #expect(context.warnings.first == "row 0")
     }
 
-    @Test func `meters memory up to its limit`() {
+    @Test func `counts memory up to its limit`() {
         let context = SessionContext(limits: limits { $0.maxDecodedBytes = 100 })
 
         #expect(context.reserve(60))
@@ -129,10 +129,10 @@ import Testing
         #expect(!context.reserve(.max))
         #expect(context.reserve(-1_000_000))
         #expect(context.reserve(100))
-        #expect(!context.reserve(1), "giving back too much earns nothing")
+        #expect(!context.reserve(1), "releasing too much does not raise the limit")
     }
 
-    @Test func `has no deadline unless there is a limit, and none is too late`() {
+    @Test func `has no deadline without a time limit`() {
         #expect(SessionContext(limits: .off).deadline == 0)
         #expect(SessionContext(limits: .strict).deadline > monotonicNow())
         #expect(SessionContext(limits: limits { $0.maxMilliseconds = .max }).deadline == .max)
@@ -141,8 +141,8 @@ import Testing
         }
     }
 
-    /// Fills the allocator's memory with a colour, and then asks a coder that paints nothing.
-    @Test(arguments: [1, 16, 100, 500]) func `never shows what memory held before a small picture`(side: Int) throws {
+    /// Fills the allocator's memory with a color, and then decodes with a coder that draws nothing.
+    @Test(arguments: [1, 16, 100, 500]) func `never shows old memory in a small image`(side: Int) throws {
         let folder = TemporaryDirectory()
         let size = ["-DWIDTH=\(side)", "-DHEIGHT=\(side)"]
         try BuiltPlugin.put(
@@ -150,7 +150,7 @@ import Testing
         try BuiltPlugin.put("writes-nothing", ["-DNAME=silent"] + size, into: folder, as: "libcoder-silent.so")
         let manager = testHost(folder.path).manager
         func decode(_ coder: String) throws -> [UInt8] {
-            try manager.withSession(badPicture, forcing: coder) { session throws(CoderError) in
+            try manager.withSession(badImage, forcing: coder) { session throws(CoderError) in
                 try session.decodeImage().packed
             }
         }

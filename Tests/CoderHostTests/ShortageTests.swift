@@ -5,14 +5,14 @@ import Testing
 
 @testable import CoderHost
 
-/// What is found out about a plugin while files cannot be opened.
+/// Results about plugins while files cannot be opened.
 @Suite struct `Too many open files` {
     private func configuration(_ folder: TemporaryDirectory) -> HostConfiguration {
         HostConfiguration(directories: [.init(folder.path, origin: .argument)], trustPolicy: .owned)
     }
 
     @Test(arguments: [EMFILE, ENFILE, ENOMEM])
-    func `is no verdict about a plugin that was to be read`(code: Int32) {
+    func `is not a verdict about an unreadable plugin`(code: Int32) {
         let refusal = PluginRefusal.unreadable(SystemError(code))
 
         #expect(refusal.isStale)
@@ -20,7 +20,7 @@ import Testing
         #expect(!PluginRefusal.unreadable(SystemError(EACCES)).isStale)
     }
 
-    @Test func `is no library that is missing`() {
+    @Test func `is not a missing library`() {
         let short = PluginRefusal.notLoaded(
             "libz.so.1: cannot open shared object file: Too many open files", "/p/libcoder-x.so")
         let missing = PluginRefusal.notLoaded(
@@ -30,13 +30,13 @@ import Testing
         #expect(!missing.isStale && missing.status.state == .missingLibrary)
     }
 
-    @Test func `makes a look that found a plugin wanting one that is repeated`() throws {
+    @Test func `repeats the check of a refused plugin`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
         folder.write(Array("no plugin".utf8), to: "libcoder-text.so")
-        let scanner = PluginScanner(configuration: configuration(folder))
+        let scanner = PluginScanner(configuration(folder).search)
 
-        // What a list of libraries, a signature or the user's settings would meet.
+        // As in a failed read of a library list, a signature or the user's settings.
         File.shortages.add(1, ordering: .relaxed)
         let (records, unread) = scanner.scan()
 

@@ -6,11 +6,11 @@ import TestSupport
 @testable import CoderHost
 
 #if THREAD_SANITIZER
-    /// Of two locks with one name the one that the sanitizer knows.
+    /// Selects the lock that the sanitizer understands.
     typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif
 
-/// A host that looks only at the folders it is given.
+/// Creates a host that uses only the given folders.
 func testHost(
     _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false,
     isolation: IsolationPolicy = IsolationPolicy(.off), policy: TrustPolicy = .owned, trust: [String] = [],
@@ -24,11 +24,11 @@ func testHost(
     return CoderHost(configuration: configuration)
 }
 
-/// Plugins built once in a process and copied wherever a test wants them.
+/// Plugins that are built once per process and copied on demand.
 enum BuiltPlugin {
     private static let built = Mutex<[[String]: [UInt8]]>([:])
 
-    /// The bytes of a plugin below `Tests/ThirdParty/bad`.
+    /// Returns the bytes of a plugin below `Tests/ThirdParty/bad`.
     static func bytes(_ source: String, _ flags: [String] = []) throws -> [UInt8] {
         try built.withLock { built in
             if let known = built[[source] + flags] { return known }
@@ -40,7 +40,7 @@ enum BuiltPlugin {
         }
     }
 
-    /// A plugin below `Tests/ThirdParty/bad`, in `folder` as `name`.
+    /// Copies a plugin below `Tests/ThirdParty/bad` to `folder` as `name`.
     @discardableResult
     static func put(
         _ source: String, _ flags: [String] = [], into folder: TemporaryDirectory, as name: String? = nil
@@ -50,9 +50,9 @@ enum BuiltPlugin {
 }
 
 /// The input of every plugin below `Tests/ThirdParty/bad`.
-let badPicture = ImageSource(Array("BAD!".utf8), name: "picture.bad")
+let badImage = ImageSource(Array("BAD!".utf8), name: "image.bad")
 
-/// A command that has to work.
+/// Runs a command that must succeed.
 func shell(_ words: String...) throws {
     let result = try run(words)
     if result.status != 0 { throw ShellFailure(description: "\(words): \(result.stderr)") }
@@ -62,7 +62,7 @@ struct ShellFailure: Error, CustomStringConvertible {
     var description: String
 }
 
-/// A coder that does what the test says: frames from memory, or an error from the header on.
+/// A coder with scripted results: frames from memory, or an error in the header.
 final class ScriptedCoder: ImageCoder {
     typealias Frame = (info: FrameInfo, pixels: [UInt8])
 
@@ -76,9 +76,9 @@ final class ScriptedCoder: ImageCoder {
     private let canSeek: Bool
     private let neverEnds: Bool
 
-    /// How many decoders were asked for.
+    /// The number of created decoders.
     var sessions: Int { count.withLock { $0 } }
-    /// The frames that were decoded, in order.
+    /// The decoded frames, in order.
     var decoded: [Int] { decodes.withLock { $0 } }
 
     init(
@@ -145,7 +145,7 @@ final class ScriptedCoder: ImageCoder {
         }
         func pixelFormats() throws(CoderError) -> [PixelFormat] { [format] }
         func nextFrame() throws(CoderError) -> FrameInfo? {
-            // Behind the last frame it stays where it is, as the contract says.
+            // After the last frame it stays there, as the contract requires.
             if next == frames.count && neverEnds { throw .needsInput }
             guard next < frames.count else { return nil }
             next += 1

@@ -3,18 +3,18 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// The coder of somebody who has only the header, dropped into an empty folder.
-@Suite(.timeLimit(.minutes(40))) struct `A dropped-in coder from outside` {
+/// A coder that was written only with the public header, in an otherwise empty folder.
+@Suite(.timeLimit(.minutes(40))) struct `A third-party coder` {
     typealias Edition = PluginBuilder.Edition
 
-    /// A host with nothing but the coder, and the folder that lives as long as it.
+    /// A host with only this coder, and its folder.
     private func host(_ edition: Edition) throws -> (CoderHost, TemporaryDirectory) {
         let folder = TemporaryDirectory()
         try PluginBuilder.buildQOI(edition, into: folder.path)
         return (testHost(folder.path), folder)
     }
 
-    @Test(arguments: Edition.allCases) func `is listed without being run`(edition: Edition) throws {
+    @Test(arguments: Edition.allCases) func `is listed without running it`(edition: Edition) throws {
         let (host, folder) = try host(edition)
 
         let plugin = try #require(host.plugins.first)
@@ -33,7 +33,7 @@ import Testing
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
         let size = PixelSize(61, 47)
-        let rows = picture(size, channels)
+        let rows = samples(size, channels)
 
         let image = try host.manager.decode(ImageSource(QOI.encode(rows, size, channels)))
 
@@ -49,7 +49,7 @@ import Testing
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
         let size = PixelSize(61, 47)
-        let rows = picture(size, channels)
+        let rows = samples(size, channels)
         let format: PixelFormat = channels == 3 ? .rgb8 : .rgba8
         let image = DecodedImage(
             info: ImageInfo(size: size, nativeFormat: format), pixels: try .of(size, format, rows), format: "x",
@@ -64,11 +64,11 @@ import Testing
         #expect(try host.manager.decode(ImageSource(bytes)).pixels.packed == rows)
     }
 
-    @Test(arguments: Edition.allCases) func `shows rows of a source that grows`(edition: Edition) throws {
+    @Test(arguments: Edition.allCases) func `shows rows of a growing source`(edition: Edition) throws {
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
         let size = PixelSize(8, 64)
-        let bytes = QOI.encode(picture(size, 4), size, 4)
+        let bytes = QOI.encode(samples(size, 4), size, 4)
         let source = try ImageSource(growingTo: bytes.count, name: "x.qoi")
         try source.append(Array(bytes[..<200]))
 
@@ -77,10 +77,10 @@ import Testing
         source.finish()
 
         #expect(early?.code == .needsInput)
-        #expect(try host.manager.decode(source).pixels.packed == picture(size, 4))
+        #expect(try host.manager.decode(source).pixels.packed == samples(size, 4))
     }
 
-    @Test(arguments: Edition.allCases) func `is told its options and keeps to its schema`(edition: Edition) throws {
+    @Test(arguments: Edition.allCases) func `receives its options and checks its schema`(edition: Edition) throws {
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
         let image = try host.manager.decode(ImageSource(Array("P6 1 1 255 ".utf8) + [1, 2, 3]))
@@ -94,10 +94,10 @@ import Testing
         #expect(error?.hint == "did you mean qoi.colorspace?")
     }
 
-    @Test(arguments: Edition.allCases) func `reports damage with its place`(edition: Edition) throws {
+    @Test(arguments: Edition.allCases) func `reports damage with its offset`(edition: Edition) throws {
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
-        var bytes = QOI.encode(picture(PixelSize(5, 5), 4), PixelSize(5, 5), 4)
+        var bytes = QOI.encode(samples(PixelSize(5, 5), 4), PixelSize(5, 5), 4)
         let cut = #expect(throws: CoderError.self) { try host.manager.decode(ImageSource(Array(bytes.dropLast(20)))) }
         bytes[12] = 5
         let channels = #expect(throws: CoderError.self) { try host.manager.decode(ImageSource(bytes)) }
@@ -108,19 +108,19 @@ import Testing
         #expect(channels?.coder == "org.example.qoi")
     }
 
-    @Test func `stands beside the project's own plugins`() throws {
+    @Test func `works with the project's own plugins`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.buildQOI(into: folder.path)
         let host = testHost(folder.path, Repository.products)
-        let photo = try host.manager.decode(ImageSource(Fixture.named("pictures/f.png").bytes))
+        let photo = try host.manager.decode(ImageSource(Fixture.named("images/f.png").bytes))
 
         let again = try host.manager.decode(ImageSource(try host.manager.encode(photo, to: "qoi")))
 
-        #expect(PixelDigest.of(again.pixels) == Fixture.named("pictures/f.png").expect?.pixelSHA256)
+        #expect(PixelDigest.of(again.pixels) == Fixture.named("images/f.png").expect?.pixelSHA256)
     }
 
-    /// Flat parts, ramps and noise, so that every operation of the format occurs.
-    private func picture(_ size: PixelSize, _ channels: Int) -> [UInt8] {
+    /// Flat areas, gradients and noise, so that every operation of the format occurs.
+    private func samples(_ size: PixelSize, _ channels: Int) -> [UInt8] {
         var random = SeededRandom(7)
         var rows: [UInt8] = []
         for y in 0..<size.height {
@@ -137,7 +137,7 @@ import Testing
     }
 }
 
-/// The format, once more and by itself.
+/// An independent implementation of the format.
 ///
 /// - Source: "The Quite OK Image Format", specification 1.0.
 private enum QOI {
@@ -185,7 +185,7 @@ private enum QOI {
         return rows.count == size.width * size.height * channels ? (size, channels, rows) : nil
     }
 
-    /// Runs and whole pixels only: legal, and nothing a decoder could share a mistake with.
+    /// Uses only runs and whole pixels: valid, and unlikely to share a bug with a decoder.
     static func encode(_ rows: [UInt8], _ size: PixelSize, _ channels: Int) -> [UInt8] {
         func u32(_ value: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(value >> $0 & 255) } }
         var bytes = Array("qoif".utf8) + u32(size.width) + u32(size.height) + [UInt8(channels), 0]

@@ -21,14 +21,14 @@ import Testing
 
     @Test(arguments: policies.indices, [1, 2, 5])
     func `has the same pixels with any number of threads`(policy: Int, threads: Int) throws {
-        // As pillow-heif decodes it: Fixtures/heif/recipes.txt.
+        // As decoded by pillow-heif: Fixtures/heif/recipes.txt.
         let digest = "bbda98308fdf0f6dc0b425bcd3f4feaba223a372c5fe1422921950d45df0db67"
         let image = try host(policy, threads: threads).manager.decode(
             try source("heif/grid-cropped-turned-mirrored.heic"), DecodeOptions())
         #expect(PixelDigest.of(image.pixels) == digest)
     }
 
-    /// As avifdec decodes them: Fixtures/avif/recipes.txt.
+    /// As decoded by avifdec: Fixtures/avif/recipes.txt.
     private static let digests = [
         "avif/grid-420.avif": "7da1921e87b3a6df5a96036bea3231f6d366fc97171ac3ba18a41b4d5d920428",
         "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif":
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: policies.indices)
-    func `of one AVIF tile has the same pixels where strips are converted side by side`(policy: Int) throws {
+    func `of one AVIF tile has the same pixels if strips are converted in parallel`(policy: Int) throws {
         // Large enough for several threads.
         let image = try DecodedImage.made(901, 640, .rgb8) { x, y, channel in
             UInt8(truncatingIfNeeded: channel == 0 ? x / 4 : channel == 1 ? y / 3 : (x + y) / 7)
@@ -64,7 +64,7 @@ import Testing
             "heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic", "avif/grid-420.avif",
             "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif",
         ])
-    func `gives a region the pixels of the whole`(policy: Int, path: String) throws {
+    func `decodes a region to the pixels of the whole`(policy: Int, path: String) throws {
         let host = host(policy, threads: 2)
         let whole = try host.manager.decode(try source(path), DecodeOptions()).pixels
         for region in [PixelRect(x: 0, y: 0, width: 7, height: 9), PixelRect(x: 33, y: 21, width: 40, height: 70)] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `is not the only one: the alpha channel of an AVIF decodes`(policy: Int)
+    @Test(arguments: policies.indices) func `works with the alpha channel of an AVIF`(policy: Int)
         throws
     {
         try host(policy).manager.withSession(try source("avif/alpha.avif")) { session throws(CoderError) in
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `is not the only one: each image of a collection decodes`(policy: Int)
+    @Test(arguments: policies.indices) func `works in each image of a collection`(policy: Int)
         throws
     {
         try host(policy).manager.withSession(try source("heif/collection.heic")) { session throws(CoderError) in

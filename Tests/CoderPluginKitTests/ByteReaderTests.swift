@@ -14,14 +14,14 @@ import Testing
         #expect(throws: CoderError.truncated()) { try reader.u8() }
     }
 
-    @Test func `stays where it was when a number is cut`() {
+    @Test func `does not move when a number is truncated`() {
         var reader = ByteReader(ByteSource([1, 2, 3]))
 
         #expect(throws: CoderError.truncated()) { try reader.u32BE() }
         #expect(reader.offset == 0)
     }
 
-    @Test func `knows a wrong signature by its first wrong byte`() throws {
+    @Test func `rejects a signature at its first wrong byte`() throws {
         var short = ByteReader(ByteSource([1, 9]))
         #expect(try short.consume([1, 2, 3]) == false)
         #expect(short.offset == 0)
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: CoderError.truncated()) { try reader.bytes(count) }
     }
 
-    @Test func `calls a negative length damage`() {
+    @Test func `reports a negative length as damage`() {
         let reader = ByteReader(ByteSource([1, 2, 3, 4]))
 
         #expect { try reader.require(-1) } throws: { ($0 as? CoderError)?.code == .corrupt }

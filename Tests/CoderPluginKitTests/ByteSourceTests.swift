@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoderPluginKit
 
-/// A file that is read piece by piece, and what was asked of it.
+/// A file that is read piece by piece and records the reads.
 private final class CountedFile {
     var bytes: [UInt8]
     private(set) var asked: [Range<Int>] = []
@@ -22,7 +22,7 @@ private final class CountedFile {
 
 private func numbers(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 8) } }
 
-/// Reads up to `count` bytes into memory filled with 0xAA; the whole memory comes back.
+/// Reads up to `count` bytes into memory filled with 0xAA; returns the whole memory.
 private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(CoderError) -> (Int, [UInt8]) {
     let target = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count)
     defer { unsafe target.deallocate() }
@@ -32,7 +32,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
 }
 
 @Suite struct `Byte source that is read piece by piece` {
-    @Test func `fetches what is asked for and keeps none of it`() throws {
+    @Test func `fetches only requested bytes and keeps none`() throws {
         let file = CountedFile(numbers(100_000))
         let source = file.source()
         var seen: [UInt8] = []
@@ -47,7 +47,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(!source.isContiguous)
     }
 
-    @Test func `looks at single bytes and ranges without fetching the rest`() {
+    @Test func `reads single bytes and ranges without fetching the rest`() {
         let file = CountedFile(numbers(100_000))
         let source = file.source()
 
@@ -57,7 +57,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(file.asked.reduce(0) { $0 + $1.count } < 1024)
     }
 
-    @Test func `says how much there was at the end and behind it`() throws {
+    @Test func `returns the number of bytes at the end and beyond`() throws {
         let source = CountedFile([1, 2, 3, 4, 5]).source()
 
         let (count, bytes) = try read(source, at: 3, 4)
@@ -66,7 +66,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(try read(source, at: .max, 4).0 == 0)
     }
 
-    @Test func `delivers fewer bytes of a file that became shorter`() throws {
+    @Test func `delivers fewer bytes if the file became shorter`() throws {
         let file = CountedFile(numbers(100))
         let source = file.source()
         file.bytes.removeLast(40)
@@ -75,16 +75,16 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(try read(source, at: 60, 20).0 == 0)
     }
 
-    @Test func `tells that reading failed`() {
+    @Test func `reports a failed read`() {
         let file = CountedFile(numbers(100))
         let source = file.source()
-        let failure = CoderError(.inputOutput, "the disk is gone")
+        let failure = CoderError(.inputOutput, "the disk was removed")
         file.failure = failure
 
         #expect(throws: failure) { _ = try read(source, at: 0, 20) }
     }
 
-    @Test func `is one piece once a library needed that`() throws {
+    @Test func `becomes contiguous for a library that needs it`() throws {
         let file = CountedFile(numbers(1000))
         let source = file.source()
 
@@ -97,7 +97,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(file.asked == [0..<1000])
     }
 
-    @Test func `shows what arrived after a library had it in one piece`() throws {
+    @Test func `delivers bytes that arrive after it became contiguous`() throws {
         let bytes = numbers(100)
         let host = FakeSource(bytes, available: 40, isReader: true)
         let source = unsafe try ByteSource(host.lend().pointer)
@@ -114,7 +114,7 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
 }
 
 @Suite struct `A window on a byte source` {
-    @Test(arguments: [true, false]) func `holds the bytes of its range alone`(isInMemory: Bool) throws {
+    @Test(arguments: [true, false]) func `holds only the bytes of its range`(isInMemory: Bool) throws {
         let bytes = numbers(10_000)
         let whole = isInMemory ? ByteSource(bytes) : CountedFile(bytes).source()
         let inner = whole.window(3000..<7000)
@@ -130,24 +130,24 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
         #expect(inner.window(4000..<4000).available == 0)
     }
 
-    @Test func `fetches nothing but what is asked for`() throws {
+    @Test func `fetches only requested bytes`() throws {
         let file = CountedFile(numbers(100_000))
         let window = file.source().window(60_000..<90_000)
         _ = try read(window, at: 10_000, 100)
         #expect(file.asked == [70_000..<70_100])
     }
 
-    @Test func `tells that reading failed`() {
+    @Test func `reports a failed read`() {
         let file = CountedFile(numbers(100))
         let window = file.source().window(10..<20)
-        let failure = CoderError(.inputOutput, "the disk is gone")
+        let failure = CoderError(.inputOutput, "the disk was removed")
         file.failure = failure
         #expect(throws: failure) { _ = try read(window, at: 0, 5) }
     }
 }
 
 @Suite struct `Byte source in memory` {
-    @Test func `is one piece and can be read like a file`() throws {
+    @Test func `is contiguous and can be read like a file`() throws {
         let source = ByteSource(numbers(50), arrived: 20)
 
         #expect(source.isContiguous)

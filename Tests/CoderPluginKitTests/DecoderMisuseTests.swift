@@ -23,7 +23,7 @@ import Testing
         return decoder
     }
 
-    @Test func `before a source, only a source is taken`() {
+    @Test func `before a source, every other call is misuse`() {
         var index: UInt32 = 0
         var size: (UInt32, UInt32) = (1, 1)
         #expect(opened().readHeader() == CPI_MISUSE)
@@ -36,20 +36,20 @@ import Testing
         #expect(opened().select(0) == CPI_MISUSE)
     }
 
-    @Test func `before the header, nothing else is answered`() {
+    @Test func `before the header, every other call is misuse`() {
         #expect(sourced().nextFrame() == CPI_MISUSE)
         #expect(sourced().offer(0) == CPI_MISUSE)
         #expect(sourced().setSource(FakeSource([])) == CPI_MISUSE)
     }
 
-    @Test func `the header is read once and a frame comes before its pixels`() {
+    @Test func `the header is read once, and a frame precedes its pixels`() {
         var rect = cpi_rect()
         #expect(header().readHeader() == CPI_MISUSE)
         #expect(header().decode(Canvas(3, 2)) == CPI_MISUSE)
         #expect(framed().dirty(&rect) == CPI_MISUSE)
     }
 
-    @Test func `misuse is an error like any other and stays`() {
+    @Test func `misuse is a permanent error like any other`() {
         let decoder = sourced()
 
         #expect(decoder.nextFrame() == CPI_MISUSE)
@@ -57,7 +57,7 @@ import Testing
         #expect(!decoder.error.message.isEmpty)
     }
 
-    @Test(arguments: 0..<9) func `NULL is no crash`(function: Int) {
+    @Test(arguments: 0..<9) func `NULL does not crash`(function: Int) {
         let decoder =
             switch function {
             case 0: opened()
@@ -72,7 +72,7 @@ import Testing
         decoder.closeNull()
     }
 
-    @Test func `NULL is no crash in open and get`() {
+    @Test func `NULL does not crash in open and get`() {
         #expect(DecoderProbe.openStatusesWithNull() == [CPI_MISUSE, CPI_MISUSE, CPI_MISUSE, CPI_MISUSE])
         #expect(!opened().knowsNull)
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(framed().decode(Canvas(2, 2)) == CPI_MISUSE)
         #expect(framed().decode(Canvas(3, 2, channels: CPI_CHANNELS_RGB, bytesPerPixel: 3)) == CPI_MISUSE)
         #expect(framed().decode(Canvas(3, 2, channels: 99)) == CPI_MISUSE)
-        // Five bytes behind the last row are the margin; one more is missing.
+        // The margin after the last row has five bytes; six are missing in the second call.
         #expect(framed().decode(Canvas(3, 2), missing: 5) == CPI_OK)
         #expect(framed().decode(Canvas(3, 2), missing: 6) == CPI_MISUSE)
         #expect(framed().decode(Canvas(3, 2), reduced: PixelSize(2, 1)) == CPI_MISUSE)
@@ -96,11 +96,11 @@ import Testing
                 == CPI_INVALID_ARGUMENT)
     }
 
-    @Test func `a hint that is not known is ignored`() {
+    @Test func `an unknown hint is ignored`() {
         #expect(framed().decode(Canvas(3, 2), flags: 1 << 15) == CPI_OK)
     }
 
-    @Test func `structs shorter than they have ever been are refused`() {
+    @Test func `structs shorter than in version 1.0 are refused`() {
         #expect(opened().setSource(FakeSource([]), size: 48) == CPI_MISUSE)
         #expect(framed().decode(Canvas(3, 2), surfaceSize: 40) == CPI_MISUSE)
         #expect(framed().decode(Canvas(3, 2), requestSize: 36) == CPI_MISUSE)
@@ -108,7 +108,7 @@ import Testing
         #expect(DecoderProbe(limits: FakeHost.limits(size: 80)).openStatus == CPI_MISUSE)
     }
 
-    @Test func `structs from the future are read as far as they are known`() {
+    @Test func `only the known part of a future struct is read`() {
         let decoder = opened()
 
         #expect(decoder.setSource(FakeSource(Toy.stillFile(3, 2)), size: 80) == CPI_OK)
@@ -117,22 +117,22 @@ import Testing
     }
 
     @Test(arguments: [4, 16, 80, 176, 240])
-    func `facts are written only as far as the host's struct reaches`(size: Int) {
-        let info = Lent(cpi_image_info(), size: size)
+    func `facts are written only up to the size of the host's struct`(size: Int) {
+        let info = SizedStruct(cpi_image_info(), size: size)
 
         #expect(sourced().readHeader(info) == CPI_OK)
 
-        #expect(info.isUntouchedBehind)
+        #expect(info.hasIntactGuard)
         #expect(info.sizeField == min(size, 176))
         if size >= 16 { #expect(info[\.width] == 3 && info[\.height] == 2) }
     }
 
     @Test(arguments: [4, 8, 47, 48, 100])
-    func `a frame is written only as far as the host's struct reaches`(size: Int) {
-        let frame = Lent(cpi_frame_info(), size: size)
+    func `a frame is written only up to the size of the host's struct`(size: Int) {
+        let frame = SizedStruct(cpi_frame_info(), size: size)
 
         #expect(header().nextFrame(frame) == CPI_OK)
 
-        #expect(frame.isUntouchedBehind && frame.sizeField == min(size, 48))
+        #expect(frame.hasIntactGuard && frame.sizeField == min(size, 48))
     }
 }

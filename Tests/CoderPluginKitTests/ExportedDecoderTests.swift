@@ -3,7 +3,7 @@ import ImageModel
 import Testing
 
 @Suite struct `Exported decoder` {
-    /// A session whose one frame can be decoded.
+    /// Returns a session whose only frame can be decoded.
     private func framed(_ file: [UInt8] = Toy.stillFile(3, 2), coder: UInt32 = 0) -> DecoderProbe {
         let decoder = DecoderProbe(coder: coder)
         #expect(decoder.setSource(FakeSource(file)) == CPI_OK)
@@ -12,11 +12,11 @@ import Testing
         return decoder
     }
 
-    // MARK: The ordinary sequence
+    // MARK: The regular sequence
 
-    @Test func `tells every fact of the header`() {
+    @Test func `reports every fact of the header`() {
         let decoder = DecoderProbe()
-        let info = Lent(cpi_image_info())
+        let info = SizedStruct(cpi_image_info())
 
         #expect(decoder.setSource(FakeSource(Toy.stillFile(3, 2))) == CPI_OK)
         #expect(decoder.readHeader(info) == CPI_OK)
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `gives a still one frame that covers the canvas`() {
         let decoder = DecoderProbe()
-        let frame = Lent(cpi_frame_info())
+        let frame = SizedStruct(cpi_frame_info())
         _ = decoder.setSource(FakeSource(Toy.stillFile(3, 2)))
         _ = decoder.readHeader()
 
@@ -50,7 +50,7 @@ import Testing
         #expect(decoder.nextFrame() == CPI_END)
     }
 
-    @Test func `decodes into the surface and nowhere else`() {
+    @Test func `writes only to the surface`() {
         let canvas = Canvas(3, 2)
         var rect = cpi_rect()
         let decoder = framed()
@@ -63,7 +63,7 @@ import Testing
         #expect(rect.width == 3 && rect.height == 2)
     }
 
-    @Test func `goes back to the first frame and decodes it again`() {
+    @Test func `returns to the first frame and decodes it again`() {
         let decoder = framed()
         var index: UInt32 = 0
         _ = decoder.decode(Canvas(3, 2))
@@ -84,8 +84,8 @@ import Testing
         #expect(canvas.rows == [[28, 35]])
     }
 
-    @Test func `offers the native format where the decoder names none`() {
-        let offer = Lent(cpi_format_offer())
+    @Test func `offers the native format if the decoder lists none`() {
+        let offer = SizedStruct(cpi_format_offer())
         let decoder = framed()
 
         #expect(decoder.offer(0, offer) == CPI_OK)
@@ -98,7 +98,7 @@ import Testing
         (wanted: (1, 1), answer: (4, 2)), (wanted: (6, 4), answer: (6, 4)), (wanted: (0, 0), answer: (4, 2)),
         (wanted: (999, 1), answer: (8, 2)),
     ])
-    func `asks the decoder for a reduced size within the picture`(wanted: (UInt32, UInt32), answer: (UInt32, UInt32)) {
+    func `asks the decoder for a reduced size within the image`(wanted: (UInt32, UInt32), answer: (UInt32, UInt32)) {
         var size = wanted
         let decoder = framed(Toy.stillFile(8, 4))
 
@@ -108,8 +108,8 @@ import Testing
 
     @Test func `steps through an animation, skips frames and seeks`() {
         let decoder = DecoderProbe(coder: 1)
-        let info = Lent(cpi_image_info())
-        let frame = Lent(cpi_frame_info())
+        let info = SizedStruct(cpi_image_info())
+        let frame = SizedStruct(cpi_frame_info())
         let canvas = Canvas(2, 2)
         _ = decoder.setSource(FakeSource(Toy.animationFile(2, 2, frames: 4)))
         _ = decoder.readHeader(info)
@@ -135,12 +135,12 @@ import Testing
         #expect(canvas.rows == [[10, 10, 10, 10, 10, 10]] && canvas.marginsAreUntouched)
     }
 
-    @Test func `hands out thumbnails as items behind the image`() {
-        let info = Lent(cpi_image_info())
+    @Test func `delivers thumbnails as items after the image`() {
+        let info = SizedStruct(cpi_image_info())
         let canvas = Canvas(1, 1)
         let decoder = framed()
 
-        let item = unsafe Lent(cpi_item())
+        let item = unsafe SizedStruct(cpi_item())
         #expect(unsafe decoder.describe(0, item, info) == CPI_OK)
         #expect(unsafe item[\.role] == CPI_ITEM_PRIMARY && item[\.of] == CPI_ITEM_NONE)
         #expect(unsafe decoder.describe(1, item, info) == CPI_OK)
@@ -149,13 +149,13 @@ import Testing
         #expect(unsafe decoder.describe(2, item, info) == CPI_END)
 
         #expect(decoder.select(1) == CPI_OK)
-        #expect(decoder.nextFrame(Lent(cpi_frame_info())) == CPI_OK)
+        #expect(decoder.nextFrame(SizedStruct(cpi_frame_info())) == CPI_OK)
         #expect(decoder.decode(canvas) == CPI_OK)
         #expect(canvas.rows == [[99]])
-        #expect(decoder.nextFrame(Lent(cpi_frame_info())) == CPI_END)
+        #expect(decoder.nextFrame(SizedStruct(cpi_frame_info())) == CPI_END)
     }
 
-    // MARK: What the host passes in
+    // MARK: Input from the host
 
     @Test func `passes options of every type on`() {
         let options = FakeOptions(
@@ -176,7 +176,7 @@ import Testing
         #expect(status == CPI_END)
     }
 
-    @Test func `refuses options it cannot understand`() {
+    @Test func `refuses invalid options`() {
         let unknownType = FakeOptions([])
         unknownType.add("x", .integer(1), type: 99)
         let notUTF8 = FakeOptions([])
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [(size: 96, seen: "40 7"), (size: 200, seen: "40 7")])
-    func `reads limits as far as their writer knew them`(size: Int, seen: String) {
+    func `reads limits up to the size of the struct`(size: Int, seen: String) {
         let decoder = DecoderProbe(limits: FakeHost.limits(side: 40, scans: 7, size: size))
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
         _ = decoder.readHeader()
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: [(size: 80, seen: "3"), (size: 120, seen: "3")])
-    func `asks only for services that are in the host's table`(size: Int, seen: String) {
+    func `calls only services in the host's table`(size: Int, seen: String) {
         let decoder = DecoderProbe(host: FakeHost(servicesSize: size))
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
         _ = decoder.readHeader()
@@ -204,7 +204,7 @@ import Testing
         #expect(decoder.blobs().texts[2] == "threads: \(seen)")
     }
 
-    @Test func `brings warnings, progress and memory to the host`() {
+    @Test func `reports warnings, progress and memory to the host`() {
         let host = FakeHost()
         let decoder = DecoderProbe(host: host)
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: [CPI_CANCELLED, CPI_DEADLINE])
-    func `stops when the host says so`(answer: cpi_status) {
+    func `stops when the host requests it`(answer: cpi_status) {
         let host = FakeHost()
         let decoder = DecoderProbe(host: host)
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
@@ -233,7 +233,7 @@ import Testing
     // MARK: Growing sources
 
     @Test(arguments: [false, true])
-    func `needs nothing but patience when bytes come one by one`(isReader: Bool) {
+    func `decodes when bytes arrive one by one`(isReader: Bool) {
         let file = Toy.stillFile(3, 2)
         let source = FakeSource(file, available: 0, isReader: isReader)
         let decoder = DecoderProbe()
@@ -265,7 +265,7 @@ import Testing
         #expect(canvas.rows == [[0, 7, 14], [21, 28, 35]])
     }
 
-    @Test func `calls a source truncated once it is complete`() {
+    @Test func `reports truncation only for a complete source`() {
         let source = FakeSource(Toy.stillFile(3, 2), available: 6)
         let decoder = DecoderProbe()
         _ = decoder.setSource(source)
@@ -277,7 +277,7 @@ import Testing
         #expect(decoder.decode(Canvas(3, 2)) == CPI_TRUNCATED)
     }
 
-    @Test func `asks the host about bytes only behind those it knows of`() {
+    @Test func `asks the host only about bytes not known to have arrived`() {
         let source = FakeSource(Toy.stillFile(200, 4))
         let decoder = DecoderProbe()
         _ = decoder.setSource(source)
@@ -285,7 +285,7 @@ import Testing
         _ = decoder.nextFrame()
 
         #expect(decoder.decode(Canvas(200, 4)) == CPI_OK)
-        // The toy asks once a row by itself; there are 800 samples.
+        // The toy polls once per row; there are 800 samples.
         #expect(source.timesAsked <= 12)
     }
 
@@ -297,7 +297,7 @@ import Testing
         ("misuse", CPI_MISUSE), ("cancelled", CPI_CANCELLED), ("deadline", CPI_DEADLINE),
         ("memory", CPI_NO_MEMORY), ("io", CPI_IO), ("fault", CPI_INTERNAL),
     ])
-    func `turns an error into its status`(name: String, status: cpi_status) {
+    func `maps an error to its status`(name: String, status: cpi_status) {
         let decoder = DecoderProbe(options: FakeOptions([("toy.fail", .string(name))]))
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
 
@@ -306,14 +306,14 @@ import Testing
         #expect(decoder.error.message == Toy.failures[name]?.message)
     }
 
-    private func failing(_ name: String) -> Lent<cpi_error> {
+    private func failing(_ name: String) -> SizedStruct<cpi_error> {
         let decoder = DecoderProbe(options: FakeOptions([("toy.fail", .string(name))]))
         _ = decoder.setSource(FakeSource(Toy.stillFile(1, 1)))
         _ = decoder.readHeader()
         return decoder.error
     }
 
-    @Test func `tells where, who, what is missing and which limit`() {
+    @Test func `reports offset, library, feature and limit of an error`() {
         #expect(failing("corrupt")[\.input_offset] == 77)
         #expect(failing("corrupt").domain == "libtoy")
         #expect(failing("unsupported").feature == "arithmetic coding")
@@ -327,7 +327,7 @@ import Testing
         #expect(failing("long").message == String(repeating: "ü", count: 127))
     }
 
-    @Test func `answers the first error to every later call`() {
+    @Test func `returns the first error from every later call`() {
         let decoder = DecoderProbe(limits: FakeHost.limits(side: 2))
         var index: UInt32 = 0
         var rect = cpi_rect()
@@ -347,7 +347,7 @@ import Testing
         #expect(decoder.error.message == message && decoder.error[\.limit_id] == CPI_LIMIT_WIDTH)
     }
 
-    @Test func `lets a decoder refuse when it gets its source`() {
+    @Test func `lets a decoder refuse in set_source`() {
         let decoder = DecoderProbe(options: FakeOptions([("toy.refuse", .bool(true))]))
 
         #expect(decoder.openStatus == CPI_OK)

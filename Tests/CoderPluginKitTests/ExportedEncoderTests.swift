@@ -8,7 +8,7 @@ import Testing
         return canvas
     }()
 
-    @Test func `writes what the decoder reads back`() {
+    @Test func `writes files that the decoder reads back`() {
         let sink = FakeSink()
         let encoder = EncoderProbe(sink)
         #expect(encoder.begin(EncoderProbe.info(2, 2)) == CPI_OK)
@@ -37,9 +37,9 @@ import Testing
         #expect(sink.bytes.last == 0x30)
     }
 
-    @Test func `says which formats it takes, best first`() {
+    @Test func `lists the formats it accepts, best first`() {
         let encoder = EncoderProbe(FakeSink())
-        let offer = Lent(cpi_format_offer())
+        let offer = SizedStruct(cpi_format_offer())
 
         #expect(encoder.accept(EncoderProbe.info(2, 2), 1, offer) == CPI_OK)
         #expect(offer[\.format.channels] == CPI_CHANNELS_RGB)
@@ -47,7 +47,7 @@ import Testing
         #expect(encoder.begin(EncoderProbe.info(2, 2)) == CPI_OK)
     }
 
-    @Test func `goes on after metadata that the format cannot carry`() {
+    @Test func `continues after metadata that the format cannot carry`() {
         let encoder = EncoderProbe(FakeSink())
         _ = encoder.begin(EncoderProbe.info(2, 2))
 
@@ -59,7 +59,7 @@ import Testing
         #expect(encoder.addFrame(pixels) == CPI_OK)
     }
 
-    @Test func `takes a thumbnail before the first frame`() {
+    @Test func `accepts a thumbnail before the first frame`() {
         let sink = FakeSink()
         let encoder = EncoderProbe(sink)
         #expect(encoder.knows("coderhost.thumbnail-encode/1"))
@@ -75,7 +75,7 @@ import Testing
         #expect(encoder.addThumbnail(Canvas(1, 1)) == CPI_MISUSE)
     }
 
-    @Test func `refuses thumbnails that are out of sequence, of another format or damaged`() {
+    @Test func `refuses thumbnails that are out of sequence, in another format or damaged`() {
         func begun() -> EncoderProbe {
             let encoder = EncoderProbe(FakeSink())
             _ = encoder.begin(EncoderProbe.info(2, 2))
@@ -90,7 +90,7 @@ import Testing
         #expect(damaged.addFrame(pixels) == CPI_CORRUPT)
     }
 
-    @Test func `ends after metadata that is damaged`() {
+    @Test func `fails after damaged metadata`() {
         let encoder = EncoderProbe(FakeSink())
         _ = encoder.begin(EncoderProbe.info(2, 2))
 
@@ -99,7 +99,7 @@ import Testing
         #expect(encoder.finish() == CPI_CORRUPT)
     }
 
-    @Test(arguments: [CPI_IO, CPI_LIMIT]) func `reports a sink that fails`(answer: cpi_status) {
+    @Test(arguments: [CPI_IO, CPI_LIMIT]) func `reports a failing sink`(answer: cpi_status) {
         let sink = FakeSink()
         sink.answer = answer
         let encoder = EncoderProbe(sink)
@@ -130,9 +130,9 @@ import Testing
         #expect(EncoderProbe(FakeSink()).addBlob(CPI_BLOB_TEXT) == CPI_MISUSE)
         #expect(begun().begin(EncoderProbe.info(2, 2)) == CPI_MISUSE)
         #expect(begun().finish() == CPI_MISUSE)
-        #expect(begun().accept(EncoderProbe.info(2, 2), 0, Lent(cpi_format_offer())) == CPI_MISUSE)
+        #expect(begun().accept(EncoderProbe.info(2, 2), 0, SizedStruct(cpi_format_offer())) == CPI_MISUSE)
         #expect(framed().addBlob(CPI_BLOB_TEXT) == CPI_MISUSE)
-        // One frame is all that a coder without the role encode-animation takes.
+        // A coder without the role encode-animation accepts only one frame.
         #expect(framed().addFrame(pixels) == CPI_MISUSE)
         #expect(finished().finish() == CPI_MISUSE)
         #expect(finished().addFrame(pixels) == CPI_MISUSE)
@@ -149,7 +149,7 @@ import Testing
         #expect(begun().addFrame(Canvas(2, 2, channels: CPI_CHANNELS_RGB, bytesPerPixel: 3)) == CPI_MISUSE)
     }
 
-    @Test(arguments: 0..<4) func `NULL is no crash`(function: Int) {
+    @Test(arguments: 0..<4) func `NULL does not crash`(function: Int) {
         let encoder = EncoderProbe(FakeSink())
         if function >= 2 { _ = encoder.begin(EncoderProbe.info(2, 2)) }
 

@@ -2,7 +2,7 @@ import CCoderPlugin
 import Testing
 
 @Suite struct `Exported plugin` {
-    @Test func `answers the entry call with what the author wrote`() throws {
+    @Test func `answers the entry call with the author's plugin`() throws {
         let plugin = try #require(FakeHost.plugin())
 
         #expect(plugin.id == "org.example.toy-plugin")
@@ -22,16 +22,16 @@ import Testing
         #expect(plugin.hasEncoder(0) && !plugin.hasEncoder(1))
     }
 
-    @Test func `takes a host from the future`() {
+    @Test func `accepts a future host`() {
         #expect(FakeHost.plugin(minor: 77) != nil)
     }
 
     @Test func `refuses to enter without a host`() {
-        #expect(FakeHost.statusOfEntryWithoutHost(error: Lent()) == CPI_MISUSE)
+        #expect(FakeHost.statusOfEntryWithoutHost(error: SizedStruct()) == CPI_MISUSE)
     }
 
     @Test(arguments: ["", "coderhost.items/2", "coderhost.items/", "coderhost.items/11", "\u{7F}\u{FF}"])
-    func `knows no id that it has not got`(id: String) throws {
+    func `returns NULL for an unknown id`(id: String) throws {
         let decoder = DecoderProbe()
         let encoder = EncoderProbe(FakeSink())
         let plugin = try #require(FakeHost.plugin())
@@ -39,7 +39,7 @@ import Testing
         #expect(!plugin.knows(id) && !decoder.knows(id) && !encoder.knows(id))
     }
 
-    @Test func `knows the items extension only where the decoder has it`() throws {
+    @Test func `returns the items extension only if the decoder has it`() throws {
         let plugin = try #require(FakeHost.plugin())
 
         #expect(DecoderProbe(coder: 0).knows("coderhost.items/1"))

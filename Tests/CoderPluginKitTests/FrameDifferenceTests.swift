@@ -6,7 +6,7 @@ import Testing
     private let host = HostServices()
     private static let formats: [PixelFormat] = [.gray8, .grayAlpha8, .rgb8, .rgba8, .gray16, .rgb16, .rgba16]
 
-    @Test(arguments: formats) func `finds nothing between equal pictures`(_ format: PixelFormat) throws {
+    @Test(arguments: formats) func `finds no difference between equal images`(_ format: PixelFormat) throws {
         for size in [PixelSize(1, 1), PixelSize(7, 3), PixelSize(67, 70)] {
             let (old, new) = (try filled(size, format), try filled(size, format))
             #expect(try FrameDifference.rect(of: Surface(new), from: old, host: host) == nil)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test(arguments: formats) func `finds one byte wherever it is`(_ format: PixelFormat) throws {
+    @Test(arguments: formats) func `finds one different byte at any position`(_ format: PixelFormat) throws {
         let size = PixelSize(41, 5)
         let old = try filled(size, format)
         for x in 0..<size.width {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...60) func `finds the same as a look at every pixel`(_ seed: Int) throws {
+    @Test(arguments: 1...60) func `equals a comparison of every pixel`(_ seed: Int) throws {
         var random = Random(state: UInt64(seed))
         let format = Self.formats[seed % Self.formats.count]
         let size = PixelSize(1 + random.below(90), 1 + random.below(150))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [PixelFormat.grayAlpha8, .rgba8, .rgba16])
-    func `tells whether what changed is opaque`(_ format: PixelFormat) throws {
+    func `reports whether the changed pixels are opaque`(_ format: PixelFormat) throws {
         let size = PixelSize(9, 2)
         let old = try PixelBuffer(size: size, format: format)
         let new = try PixelBuffer(size: size, format: format)
@@ -69,7 +69,7 @@ import Testing
         #expect(other.changed == 2 && other.unchanged == 1 && !other.isChangedOpaque)
     }
 
-    @Test func `takes a picture without alpha for opaque`() throws {
+    @Test func `treats an image without alpha as opaque`() throws {
         let format = PixelFormat(.rgba, alpha: .opaque)
         let old = try PixelBuffer(size: PixelSize(2, 1), format: format)
         let new = try PixelBuffer(size: PixelSize(2, 1), format: format)
@@ -79,7 +79,7 @@ import Testing
         #expect(coverage.changed == 1 && coverage.unchanged == 1 && coverage.isChangedOpaque)
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     private func filled(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: format)

@@ -14,17 +14,17 @@ import Testing
     private func run(_ bytes: [UInt8]) throws -> BuiltTool.Outcome {
         let tool = try #require(BuiltTool())
         defer { tool.remove() }
-        return try #require(tool.run(bytes), "the tool is not where the build puts it")
+        return try #require(tool.run(bytes), "the build did not create the tool")
     }
 
-    /// The words of the note in a generated file, as bytes.
+    /// Returns the words of the note in a generated file, as bytes.
     private func note(_ source: String) -> [UInt8] {
         source.split(whereSeparator: { " ,\n()[]".contains($0) }).filter { $0.hasPrefix("0x") }
             .compactMap { UInt32($0.dropFirst(2), radix: 16) }
             .flatMap { word in [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: word >> $0) } }
     }
 
-    @Test func `turns a manifest into a note and an entry point`() throws {
+    @Test func `generates a note and an entry point from a manifest`() throws {
         let outcome = try run(Self.good)
         let source = try #require(outcome.source)
         let bytes = note(source)
@@ -42,23 +42,23 @@ import Testing
         #expect(source.contains("@c(cpi_entry_1)") && source.contains("minorNeeded: 0"))
     }
 
-    /// What replaces what in the good manifest, and the start of the complaint.
+    /// A replacement in the valid manifest, and the start of the expected message.
     @Test(arguments: [
         ("\"schema\": 1,", "", "1:1: error: the key \"schema\" is missing"),
         ("\"schema\": 1", "\"schema\": 2", "1:13: error: \"schema\" must be 1"),
         ("\"schema\": 1", "\"schema\": \"1\"", "1:13: error: \"schema\" must be 1"),
         ("\"schema\": 1", "\"schema\": 01", "1:14: error: a number must not begin with 0"),
-        ("\"schema\": 1", "\"schema\": 1, \"schema\": 1", "1:16: error: the key \"schema\" stands here a second time"),
+        ("\"schema\": 1", "\"schema\": 1, \"schema\": 1", "1:16: error: duplicate key \"schema\""),
         ("\"version\": \"1.0.0\",", "", "2:13: error: the key \"version\" is missing"),
-        ("\"MIT\"", "\"\"", "error: \"license\" must be a string that is not empty"),
+        ("\"MIT\"", "\"\"", "error: \"license\" must be a non-empty string"),
         ("\"major\": 1", "\"major\": 2", "3:21: error: \"major\" must be 1"),
         ("\"minor_built\": 0", "\"minor_built\": 9", "error: \"minor_built\" must be 0"),
         ("\"minor_needed\": 0", "\"minor_needed\": 2", "error: \"minor_needed\" must be 0"),
         ("\"decode\", \"encode\"", "", "4:51: error: \"roles\" must be an array with at least one element"),
-        ("\"encode\"]", "\"fly\"]", "error: a role is one of"),
+        ("\"encode\"]", "\"fly\"]", "error: invalid role: expected"),
         (
             "\"extensions\": [ ]", #""signatures": [{"regex": "a"}]"#,
-            "5:60: error: a rule has one of the keys find, xml-root"
+            "5:60: error: unknown rule: expected one of the keys find, xml-root"
         ),
         (
             "\"extensions\": [ ]", #""signatures": [{"find": "2", "within": 9}]"#,
@@ -70,22 +70,22 @@ import Testing
         ("\"extensions\": [ ]", #""signatures": [{"tiff-tag": 65536}]"#, "\"tiff-tag\" must be 1 to 65535"),
         (
             "\"extensions\": [ ]", #""signatures": [{"gzip": {"gzip": {}}}]"#,
-            "a gzip rule must not stand in a gzip rule"
+            "a gzip rule must not contain a gzip rule"
         ),
         ("\"schema\": 1", #""schema": 1, "isolation": {"required": 1}"#, "\"required\" must be true or false"),
         ("\"schema\": 1", #""schema": 1, "isolation": {"read": ["cameras"]}"#, "\"read\" takes fonts"),
         ("\"schema\": 1", #""schema": 1, "isolation": {"read": "fonts"}"#, "\"read\" must be an array"),
-        ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: a key in quotation marks is expected here"),
-        ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: ',' is expected here"),
-        ("\"extensions\": [ ]", "\"extensions\": nul", "error: a JSON value is expected here"),
-        ("\"MIT\"", "\"\\x\"", "error: an unknown escape inside a string"),
-        ("\"MIT\"", "\"\\ud800\"", "error: half of a surrogate pair"),
-        ("\"MIT\"", "\"M\tT\"", "error: a control character inside a string"),
-        ("\"MIT\"", "'MIT'", "error: a JSON value is expected here"),
-        ("] } ] } ] }", "] } ] } ] } }", "error: there is something behind the end"),
-        ("\"MIT\" }", "\"MIT\" /* free */ }", "error: ',' is expected here"),
+        ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: expected a key in quotation marks"),
+        ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: expected ','"),
+        ("\"extensions\": [ ]", "\"extensions\": nul", "error: expected a JSON value"),
+        ("\"MIT\"", "\"\\x\"", "error: unknown escape in a string"),
+        ("\"MIT\"", "\"\\ud800\"", "error: unpaired surrogate"),
+        ("\"MIT\"", "\"M\tT\"", "error: control character in a string"),
+        ("\"MIT\"", "'MIT'", "error: expected a JSON value"),
+        ("] } ] } ] }", "] } ] } ] } }", "error: unexpected text after the JSON value"),
+        ("\"MIT\" }", "\"MIT\" /* free */ }", "error: expected ','"),
     ])
-    func `refuses a manifest and says where`(old: String, new: String, complaint: String) throws {
+    func `rejects a manifest and reports the position`(old: String, new: String, complaint: String) throws {
         var text = Self.good
         text.replaceSubrange(try #require(text.firstRange(of: old)), with: new)
         let outcome = try run(text)
@@ -96,19 +96,19 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "{", "{\"schema\":", "\"", "nul", String(repeating: "[", count: 40)])
-    func `refuses what is not an object`(text: String) throws {
+    func `rejects a manifest that is not an object`(text: String) throws {
         let outcome = try run(text)
 
         #expect(outcome.exitStatus == 1 && outcome.messages.contains("error: ") && outcome.source == nil)
     }
 
-    @Test func `refuses bytes that are not UTF-8`() throws {
+    @Test func `rejects bytes that are not UTF-8`() throws {
         let outcome = try run(Array("{\n \"a\": \"".utf8) + [0xC3, 0x28] + Array("\"}".utf8))
 
-        #expect(outcome.exitStatus == 1 && outcome.messages.contains(":2:8: error: this is not UTF-8"))
+        #expect(outcome.exitStatus == 1 && outcome.messages.contains(":2:8: error: not valid UTF-8"))
     }
 
-    @Test func `takes 64 KiB and not a byte more`() throws {
+    @Test func `accepts 64 KiB and rejects one byte more`() throws {
         let full = Self.good + String(repeating: " ", count: 65_536 - Self.good.utf8.count)
 
         #expect(try run(full).exitStatus == 0)

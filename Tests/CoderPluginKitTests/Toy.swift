@@ -1,12 +1,12 @@
 import CoderPluginKit
 import ImageModel
 
-/// A format for these tests: every ability of the kit at the price of a few bytes.
+/// A format for these tests, with every ability of the kit in a few bytes.
 ///
 ///     still      T S | w | h | w·h gray samples
 ///     animation  T A | w | h | n | n times (w·h gray samples)
 ///
-/// What a decoder was given comes back as metadata, so that a test can see it from the other side of the tables.
+/// The decoder returns its input (options, limits) as metadata, so that tests can see it through the tables.
 enum Toy {
     static let still = Coder(
         id: "org.example.still", decoder: StillDecoder.self, encoder: ToyEncoder.self, roles: [.region])
@@ -14,7 +14,7 @@ enum Toy {
     static let plugin = CoderPlugin(
         id: "org.example.toy-plugin", version: "1.2.3", coders: [still, animation], isSerial: true)
 
-    /// Errors that the option `toy.fail` asks for, by name.
+    /// The errors for the option `toy.fail`, by name.
     static let failures: [String: CoderError] = [
         "notMine": .notMine(), "unsupported": .unsupported("arithmetic coding"),
         "corrupt": CoderError(.corrupt, "bad row", domain: "libtoy", inputOffset: 77), "truncated": .truncated(),
@@ -40,7 +40,7 @@ private final class StillDecoder: ThumbnailDecoder {
     private var size = PixelSize.zero
 
     init(_ session: DecoderSession) throws(CoderError) {
-        if session.options.bool("toy.refuse") == true { throw .invalidArgument("asked to refuse") }
+        if session.options.bool("toy.refuse") == true { throw .invalidArgument("refused by the option") }
         self.session = session
     }
 
@@ -135,7 +135,7 @@ private final class ToyAnimationDecoder: AnimationDecoder {
 
     func seek(toFrame index: Int) throws(CoderError) -> Int {
         if index >= frames { throw .invalidArgument("there are \(frames) frames") }
-        // As if only every second frame could be decoded by itself.
+        // Simulates a format in which only every second frame is independent.
         next = index / 2 * 2
         return next
     }

@@ -3,22 +3,22 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What holds the worker back, and whether it says so truly.
+/// The confinement of the worker, and its report.
 @Suite(.timeLimit(.minutes(40))) struct `The worker's confinement` {
-    /// What this machine grants.
+    /// Returns the states on this machine.
     private func states(denying words: String? = nil) throws -> [Int32] {
         let worker = try WorkerProcess(denying: words)
-        guard case .loaded(let loaded) = try worker.probe() else { throw WorkerFailure("the probe is not answered") }
+        guard case .loaded(let loaded) = try worker.probe() else { throw WorkerFailure("the probe has no answer") }
         worker.hangUp()
         #expect(try worker.end() == .exit(0))
         return loaded.states
     }
 
-    @Test func `is told mechanism by mechanism`() throws {
+    @Test func `is reported for each mechanism`() throws {
         let states = try states()
 
         #expect(states.count == ISO_MECHANISM_COUNT)
-        // What is not in force has the number of an error, and nothing is still to come.
+        // A missing mechanism has an error number, and none is still pending.
         #expect(states.allSatisfy { $0 >= 0 && $0 < 134 })
         #expect(states[ISO_NO_NEW_PRIVILEGES] == 0)
         #expect(states[ISO_LIMITS] == 0)
@@ -30,20 +30,20 @@ import Testing
             ("landlock=EOPNOTSUPP", EOPNOTSUPP, 8...10), ("seccomp", EPERM, 11...12),
             ("seccomp=EINVAL", EINVAL, 11...12), ("limits", EPERM, 1...1),
         ] as [(String, Int32, ClosedRange<Int>)])
-    func `names exactly what is missing`(words: String, error: Int32, mechanisms: ClosedRange<Int>) throws {
+    func `reports exactly the missing mechanisms`(words: String, error: Int32, mechanisms: ClosedRange<Int>) throws {
         var expected = try states()
         for mechanism in mechanisms { expected[mechanism] = error }
 
         #expect(try states(denying: words) == expected)
     }
 
-    @Test func `may be nothing but limits`() throws {
+    @Test func `may consist of limits only`() throws {
         let states = try states(denying: "namespaces,landlock,seccomp,close-range,pidfd")
 
         #expect(states == [0, 0, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, ENOSYS, ENOSYS, ENOSYS, EPERM, EPERM])
     }
 
-    @Test func `is complete before the first byte of input`() throws {
+    @Test func `is complete before the first input byte`() throws {
         let folder = TemporaryDirectory()
         let worker = try WorkerProcess()
         let loaded = try worker.loadGood(try PluginBuilder.buildQOI(into: folder.path))
@@ -55,7 +55,7 @@ import Testing
         #expect(sealed.states == expected)
     }
 
-    @Test func `does nothing when started by hand`() throws {
+    @Test func `refuses to start by hand`() throws {
         let result = try run([WorkerProcess.path])
 
         #expect(result.status == 64)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// However one of them ends, nothing of the worker is left.
+/// No process of the worker remains, however the worker or the host ends.
 @Suite(.timeLimit(.minutes(40))) struct `The end of the worker` {
     private let folder = TemporaryDirectory()
 
@@ -14,11 +14,11 @@ import Testing
     private static let machines = [nil, "namespaces", "namespaces,landlock,seccomp,pidfd,close-range"]
 
     @Test(arguments: machines)
-    func `comes with the host's`(denying: String?) throws {
+    func `follows the host's end`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         _ = try process.loadGood(try path("sleep_long"))
         let workers = [try process.fork(), try process.fork()]
-        // One of them is inside the plugin, the other waits.
+        // One worker is inside the plugin, the other one waits.
         _ = try workers[0].openDecoder([1])
         workers[0].send(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
         #expect(process.livingProcesses >= 4)
@@ -29,14 +29,14 @@ import Testing
     }
 
     @Test(arguments: machines)
-    func `comes with the host's while a plugin is loaded`(denying: String?) throws {
+    func `follows the host's end while a plugin is loaded`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         let copy = try SharedMemory(
             try #require(readFile(try path("sleep_long", ["-DAT_LOAD"]))), sealed: true)
         var load = iso_load()
         load.max_descriptors = 64
         process.send(ISO_LOAD, bytes(of: load) + Array("/lib".utf8) + [0], descriptors: [copy.descriptor])
-        // Whether it is there already or not.
+        // The plugin may be loaded already or not.
         usleep(20_000)
         process.hangUp()
 
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: machines)
-    func `comes with that of the process that was started`(denying: String?) throws {
+    func `follows the end of the started process`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         _ = try process.loadGood(try path("sleep_long"))
         let workers = [try process.fork(), try process.fork()]
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: 0..<12)
-    func `leaves nothing whenever it is killed`(moment: Int) throws {
+    func `leaves no process if it is killed at any moment`(moment: Int) throws {
         let process = try WorkerProcess(denying: moment % 2 == 0 ? nil : "namespaces")
         process.send(ISO_PROBE)
         usleep(UInt32(moment * 1500))
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: machines)
-    func `of one session comes with its socket`(denying: String?) throws {
+    func `of one session follows the end of its socket`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         _ = try process.loadGood(try path("nothing"))
         var worker: SealedWorker? = try process.fork()
@@ -82,7 +82,7 @@ import Testing
         _ = try process.fork()
     }
 
-    @Test(.enabled(if: Seccomp.works)) func `of one session can be had by its descriptor`() throws {
+    @Test(.enabled(if: Seccomp.works)) func `of one session can be forced by its descriptor`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try path("loop"))
         let worker = try process.fork()

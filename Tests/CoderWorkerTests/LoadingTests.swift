@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A plugin that is loaded by the worker.
+/// Loading a plugin in the worker.
 @Suite(.timeLimit(.minutes(40))) struct `Loading in the worker` {
     private let folder = TemporaryDirectory()
 
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: PluginBuilder.Edition.allCases)
-    func `tells what the plugin says of itself`(edition: PluginBuilder.Edition) throws {
+    func `reports the plugin's description of itself`(edition: PluginBuilder.Edition) throws {
         let loaded = try WorkerProcess().loadGood(try PluginBuilder.buildQOI(edition, into: folder.path))
 
         #expect(loaded.id == "org.example.qoi-plugin")
@@ -29,7 +29,7 @@ import Testing
             ("major-2.c", "it does not export cpi_entry_1", CPI_NOT_MINE, ISO_STAGE_MAPPED),
             ("init-fails.c", "", nil, ISO_STAGE_READY), ("null-entry.c", "", nil, ISO_STAGE_ENTERED),
         ] as [(String, String, Int32?, Int32)])
-    func `tells how far it came`(source: String, message: String, status: Int32?, stage: Int32) throws {
+    func `reports the last stage reached`(source: String, message: String, status: Int32?, stage: Int32) throws {
         guard case .loaded(let loaded) = try WorkerProcess().load(try build("bad/\(source)")) else {
             throw WorkerFailure("no answer")
         }
@@ -40,7 +40,7 @@ import Testing
         if !message.isEmpty { #expect(loaded.message == message) }
     }
 
-    @Test func `tells what the loader says of a file that is none`() throws {
+    @Test func `reports the loader's message for an invalid file`() throws {
         let path = try PluginBuilder.writeText(into: folder.path)
         guard case .loaded(let loaded) = try WorkerProcess().load(path) else { throw WorkerFailure("no answer") }
 
@@ -49,7 +49,7 @@ import Testing
         #expect(!loaded.message.isEmpty)
     }
 
-    @Test func `tells which library is missing`() throws {
+    @Test func `reports which library is missing`() throws {
         let path = try PluginBuilder.buildMissingLibrary(into: folder.path)
         guard case .loaded(let loaded) = try WorkerProcess().load(path) else { throw WorkerFailure("no answer") }
 
@@ -57,7 +57,7 @@ import Testing
         #expect(loaded.message.hasPrefix("libcoderhost-absent.so.3: cannot open shared object file"))
     }
 
-    @Test func `finds a library in a folder that the host names`() throws {
+    @Test func `finds a library in a folder of the host's list`() throws {
         let library = TemporaryDirectory()
         try PluginBuilder.build(
             "bad/absent.c", flags: ["-fvisibility=default", "-Wl,-soname,libcoderhost-absent.so.3"],
@@ -78,7 +78,7 @@ import Testing
         #expect(try WorkerProcess().loadGood(path).facts.threads == 2)
     }
 
-    // MARK: What a constructor may not do
+    // MARK: Forbidden actions of a constructor
 
     @Test(
         .enabled(if: Seccomp.works),
@@ -101,17 +101,17 @@ import Testing
     }
 
     @Test(.enabled(if: Landlock.works), arguments: ["read_file", "write_file"])
-    func `refuses a constructor that wants to`(attempt: String) throws {
+    func `denies a constructor to`(attempt: String) throws {
         _ = try WorkerProcess().loadGood(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=\(attempt)"]))
     }
 
     @Test(.enabled(if: Seccomp.works), arguments: ["share_memory", "grow_memory_down"])
-    func `refuses a constructor memory that no limit counts`(attempt: String) throws {
+    func `denies a constructor memory that no limit counts`(attempt: String) throws {
         _ = try WorkerProcess().loadGood(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=\(attempt)"]))
     }
 
     @Test(arguments: [("seccomp", ISO_SECCOMP_LOAD), ("landlock", ISO_LANDLOCK), ("namespaces", ISO_PID_NAMESPACE)])
-    func `tells what is missing before any code of a plugin runs`(denied: String, mechanism: Int) throws {
+    func `reports missing mechanisms before any plugin code runs`(denied: String, mechanism: Int) throws {
         let worker = try WorkerProcess(denying: denied)
         let path = try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=give_up"])
 
@@ -119,7 +119,7 @@ import Testing
         #expect(worker.confined[mechanism] > 0)
     }
 
-    @Test func `does not stop where a constructor leaves word to`() throws {
+    @Test func `does not stop by a signal that a constructor forged`() throws {
         let worker = try WorkerProcess()
         let outcome = try worker.load(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=leave_a_stop"]))
 
@@ -143,25 +143,25 @@ import Testing
         #expect(try worker.end() == .signal(attempt.1))
     }
 
-    @Test func `ends a constructor that takes too long`() throws {
+    @Test func `ends a slow constructor`() throws {
         let worker = try WorkerProcess()
         let path = try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=loop"])
 
-        guard case .end = try worker.load(path, seconds: 1) else { throw WorkerFailure("it came back") }
+        guard case .end = try worker.load(path, seconds: 1) else { throw WorkerFailure("the constructor returned") }
         #expect(try worker.end() == .signal(SIGXCPU))
     }
 
-    @Test func `is bounded in what loading may take`() throws {
+    @Test func `is limited in memory during loading`() throws {
         let worker = try WorkerProcess()
         let path = try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=take_memory"])
 
-        // The constructor aborts where it is refused.
-        guard case .end = try worker.load(path, dataBytes: 256 << 20) else { throw WorkerFailure("it came back") }
+        // The constructor aborts if it gets no memory.
+        guard case .end = try worker.load(path, dataBytes: 256 << 20) else { throw WorkerFailure("it returned") }
         #expect(try worker.end() == .signal(SIGABRT))
     }
 }
 
-/// What this machine grants; a container may deny it.
+/// Whether this machine grants seccomp; a container may deny it.
 enum Seccomp {
     static let works = mechanism(ISO_SECCOMP_LOAD) == 0 && mechanism(ISO_SECCOMP_SEAL) == 0
 }

@@ -2,7 +2,7 @@ import CIsolationWire
 import TestSupport
 import Testing
 
-/// What is no message of this version ends the process, and does nothing else.
+/// A message that does not follow the protocol ends the process, and has no other effect.
 @Suite(.timeLimit(.minutes(40))) struct `Malformed messages` {
     private static let refusal = Ending.exit(65)
 
@@ -25,13 +25,13 @@ import Testing
         ("a length below the body", packet(length: 0, body: [1, 2])),
         ("a length of all bits", packet(length: .max)),
         ("an unknown word for more", packet(more: 2)),
-        ("descriptors that are not there", packet(descriptors: 1)),
+        ("missing descriptors", packet(descriptors: 1)),
         ("an unknown type", packet(type: 99)),
         ("a request for a session", packet(type: ISO_DECODE)),
         ("a fork before the plugin", packet(type: ISO_FORK)),
         ("an empty order to load", packet(type: ISO_LOAD)),
         ("an order to load without a plugin", packet(type: ISO_LOAD, body: bytes(of: iso_load()))),
-        ("folders without an end", packet(type: ISO_LOAD, body: bytes(of: iso_load()) + [0x2F])),
+        ("folders without a NUL", packet(type: ISO_LOAD, body: bytes(of: iso_load()) + [0x2F])),
     ]
 
     @Test(arguments: control)
@@ -47,11 +47,11 @@ import Testing
         ("no bytes of a header", [0]),
         ("another magic number", packet(magic: 1, type: ISO_OPEN_DECODER)),
         ("an order to load", packet(type: ISO_LOAD, body: bytes(of: iso_load()))),
-        ("an answer that nobody waits for", packet(type: ISO_WRITTEN, body: bytes(of: iso_written()))),
+        ("an unexpected answer", packet(type: ISO_WRITTEN, body: bytes(of: iso_written()))),
         ("a request without a session", packet(type: ISO_NEXT_FRAME, body: bytes(of: iso_input()))),
         ("a short request", packet(type: ISO_DECODE, body: [1, 2, 3])),
         ("an open without its input", packet(type: ISO_OPEN_DECODER, body: bytes(of: iso_open()))),
-        ("an encoder that is not there", packet(type: ISO_OPEN_ENCODER, body: bytes(of: iso_open()))),
+        ("an encoder that does not exist", packet(type: ISO_OPEN_ENCODER, body: bytes(of: iso_open()))),
     ]
 
     private let folder = TemporaryDirectory()
@@ -76,13 +76,13 @@ import Testing
     }
 
     static let opens: [(String, @Sendable (inout iso_open) -> Void)] = [
-        ("a coder that is not there", { $0.coder = 1 }),
+        ("a coder that does not exist", { $0.coder = 1 }),
         ("a coder far away", { $0.coder = .max }),
-        ("a source of no kind", { $0.source_kind = 9 }),
-        ("more room than there is", { $0.capacity = 1 << 40 }),
-        ("more bytes than room", { $0.input.available = 5 }),
-        ("a word that is no truth", { $0.input.complete = 2 }),
-        ("options that are not there", { $0.option_count = 1 }),
+        ("an unknown kind of source", { $0.source_kind = 9 }),
+        ("a capacity above the memory", { $0.capacity = 1 << 40 }),
+        ("more bytes than the capacity", { $0.input.available = 5 }),
+        ("an invalid truth value", { $0.input.complete = 2 }),
+        ("missing options", { $0.option_count = 1 }),
         ("very many options", { $0.option_count = .max }),
     ]
 
@@ -99,8 +99,8 @@ import Testing
 
     static let options: [(String, [UInt8])] = [
         ("half an option", Array(option("a", CPI_OPTION_I64).dropLast(20))),
-        ("a key without an end", Array(option("a", CPI_OPTION_I64).dropLast(2))),
-        ("a value without an end", Array(option("a", CPI_OPTION_STRING, text: "b").dropLast())),
+        ("a key without a NUL", Array(option("a", CPI_OPTION_I64).dropLast(2))),
+        ("a value without a NUL", Array(option("a", CPI_OPTION_STRING, text: "b").dropLast())),
         (
             "a key of all bits",
             bytes(of: iso_option(type: 2, key_length: .max, integer: 0, real: 0, length: 0)) + [0, 0]
@@ -110,10 +110,10 @@ import Testing
             bytes(of: iso_option(type: 4, key_length: 1, integer: 0, real: 0, length: .max)) + [0x61, 0, 0]
         ),
         (
-            "a key that ends elsewhere",
+            "a key with a NUL elsewhere",
             bytes(of: iso_option(type: 2, key_length: 0, integer: 0, real: 0, length: 1)) + [0x61, 0, 0]
         ),
-        ("bytes behind the last option", option("a", CPI_OPTION_I64) + [0]),
+        ("bytes after the last option", option("a", CPI_OPTION_I64) + [0]),
     ]
 
     @Test(arguments: options)
@@ -127,17 +127,17 @@ import Testing
     }
 
     static let surfaces: [(String, @Sendable (inout iso_surface) -> Void)] = [
-        ("more memory than there is", { $0.map_bytes = 1 << 40 }),
-        ("a beginning behind the end", { $0.offset = $0.map_bytes + 1 }),
-        ("more bytes than are behind the beginning", { $0.offset = 1 }),
-        ("a beginning of all bits", { $0.offset = .max }),
+        ("more memory than exists", { $0.map_bytes = 1 << 40 }),
+        ("a start after the end", { $0.offset = $0.map_bytes + 1 }),
+        ("more bytes than follow the start", { $0.offset = 1 }),
+        ("a start of all bits", { $0.offset = .max }),
         ("a row that overlaps the next", { $0.stride = 5 }),
         ("more rows than bytes", { $0.height = 3 }),
         ("longer rows than bytes", { $0.width = 3 }),
-        ("a product above all numbers", { $0.stride = 1 << 62 }),
+        ("an overflowing product", { $0.stride = 1 << 62 }),
         ("a width and a height of all bits", { ($0.width, $0.height, $0.stride) = (.max, .max, .max) }),
-        ("no such channels", { $0.format.channels = 0 }),
-        ("no such bits", { $0.format.bits = 7 }),
+        ("undefined channels", { $0.format.channels = 0 }),
+        ("undefined bits", { $0.format.bits = 7 }),
         ("no memory", { ($0.map_bytes, $0.byte_count, $0.height) = (0, 0, 0) }),
     ]
 
@@ -158,7 +158,7 @@ import Testing
         try expectRefusal(process, Self.surfaces[index].0)
     }
 
-    @Test func `with more than a message may have`() throws {
+    @Test func `above the size limit`() throws {
         let (process, worker) = try worker()
         let body = [UInt8](repeating: 0, count: Int(ISO_MESSAGE_LIMIT) + 1)
         worker.send(ISO_ADD_BLOB, body)
@@ -166,7 +166,7 @@ import Testing
         try expectRefusal(process, "too long")
     }
 
-    @Test func `that change their kind half way`() throws {
+    @Test func `that change their type between packets`() throws {
         let (process, worker) = try worker()
         worker.sendBytes(Self.packet(type: ISO_ADD_BLOB, more: 1, body: [1]))
         worker.sendBytes(Self.packet(type: ISO_ADD_FRAME, body: [1]))

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a plugin may not do that was malicious when it was loaded, and has only feigned the seal of its own process.
+/// The limits for a plugin with malicious constructors, which only feigned the seal of its own process.
 @Suite(.timeLimit(.minutes(40)), .enabled(if: Seccomp.works)) struct `The seal from outside` {
     private let folder = TemporaryDirectory()
 
@@ -12,7 +12,7 @@ import Testing
             "isolation/tries.c", flags: ["-DTRY=\(attempt)", "-pthread"] + flags, into: folder.path)
     }
 
-    /// Loads a plugin that feigns its seal and tries something when its header is read.
+    /// Loads a plugin that feigns its seal and makes an attempt when its header is read.
     private func attempt(
         _ name: String, denying: String? = nil, dataBytes: UInt64 = 4 << 30
     ) throws -> (process: WorkerProcess, worker: SealedWorker, outcome: Outcome) {
@@ -23,14 +23,14 @@ import Testing
         return (process, worker, try worker.ask(ISO_READ_HEADER, bytes(of: SealedWorker.input(1))))
     }
 
-    // With nothing but the filters in its way, too.
+    // Also with only the filters in place.
     private static let machines = [nil, "namespaces,landlock", "landlock,pidfd,close-range"]
 
     @Test(
         arguments: [
             "read_file", "write_file", "raise_limit", "raise_soft_limit", "limit_parent",
         ], machines)
-    func `refuses quietly to`(attempt name: String, denying: String?) throws {
+    func `denies quietly to`(attempt name: String, denying: String?) throws {
         let (process, worker, outcome) = try attempt(name, denying: denying)
 
         guard case .reply(let reply) = outcome else {
@@ -38,7 +38,7 @@ import Testing
             return
         }
         #expect(reply.status == CPI_OK)
-        // Its process says so, in good faith; and it is true, because the guardian says so as well.
+        // The process reports the seal in good faith, and the guardian confirms it.
         #expect(worker.states[ISO_SECCOMP_SEAL] == ISO_IN_FORCE)
         #expect(try process.seal().seal == ISO_IN_FORCE)
     }
@@ -60,17 +60,18 @@ import Testing
     @Test(
         arguments: [
             "connect_out", "make_process", "run_program", "debug_parent", "map_code_for_a_file", "make_pipe",
-            "replace_output", "open_by_handle", "change_mode", "change_owner", "set_attribute", "set_times", "watch_folder",
+            "replace_output", "open_by_handle", "change_mode", "change_owner", "set_attribute", "set_times",
+            "watch_folder",
         ], machines)
-    func `is not needed where even loading may not`(attempt name: String, denying: String?) throws {
+    func `is not needed for actions forbidden even during loading`(attempt name: String, denying: String?) throws {
         guard case .violation = try attempt(name, denying: denying).outcome else {
-            Issue.record("it was let through")
+            Issue.record("the call was permitted")
             return
         }
     }
 
     @Test(arguments: machines)
-    func `bounds memory, whatever a plugin does to its limits`(denying: String?) throws {
+    func `limits memory even if a plugin changes its limits`(denying: String?) throws {
         let (_, _, outcome) = try attempt("raise_limit_and_take_memory", denying: denying, dataBytes: 256 << 20)
 
         guard case .reply(let reply) = outcome else {
@@ -80,7 +81,7 @@ import Testing
         #expect(reply.status == CPI_NO_MEMORY)
     }
 
-    @Test func `lets memory be limited for one picture after the other`() throws {
+    @Test func `can change the memory limit between images`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try build("take_memory"))
         var workers: [SealedWorker] = []
@@ -94,16 +95,16 @@ import Testing
     }
 
     @Test(arguments: machines)
-    func `holds while a plugin is loaded what it does not need for that`(denying: String?) throws {
+    func `denies actions that loading does not need`(denying: String?) throws {
         for name in ["raise_soft_limit", "limit_parent"] {
             let process = try WorkerProcess(denying: denying)
             _ = try process.loadGood(try build(name, ["-DAT_LOAD"]))
         }
     }
 
-    @Test func `shuts the door on a thread in the middle of it`() throws {
+    @Test func `stops a running thread of the plugin`() throws {
         let process = try WorkerProcess()
-        // It is refused without an end; that it goes on does no harm.
+        // The thread's calls are denied endlessly; its loop is harmless.
         #expect(try process.loadGood(try build("leave_thread_that_opens", ["-DAT_LOAD"])).facts.threads == 2)
         #expect(try process.seal().seal == ISO_IN_FORCE)
         #expect(try process.seal(dataBytes: 1 << 30).limits == 0)
@@ -114,10 +115,10 @@ import Testing
     }
 
     @Test(arguments: [("listener", EBUSY), ("listener=EINVAL", EINVAL), ("seccomp", EPERM)])
-    func `is not said to be there where it is not`(denying: String, error: Int32) throws {
+    func `is never reported if it is missing`(denying: String, error: Int32) throws {
         let (process, worker, outcome) = try attempt("map_code", denying: denying)
 
-        // What a plugin says that was malicious from its constructors on is not believed.
+        // Reports of a plugin with malicious constructors are not trusted.
         #expect(try process.seal().seal == error)
         guard case .reply(let reply) = outcome else {
             Issue.record("\(outcome)")
@@ -127,7 +128,7 @@ import Testing
         #expect(worker.states[ISO_SECCOMP_SEAL] == error)
     }
 
-    @Test func `is reported as missing before any code of a plugin runs`() throws {
+    @Test func `is reported as missing before any plugin code runs`() throws {
         let worker = try WorkerProcess(denying: "listener")
 
         guard case .end = try worker.load(try build("give_up", ["-DAT_LOAD"])) else {
@@ -136,10 +137,10 @@ import Testing
         #expect(worker.confined[ISO_SECCOMP_SEAL] == EBUSY)
     }
 
-    // MARK: What is left behind
+    // MARK: Remaining processes
 
     @Test(arguments: [nil, "namespaces", "namespaces,pidfd"])
-    func `permits no fork that the host has not ordered`(denying: String?) throws {
+    func `permits no fork without the host's permit`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         guard case .end = try process.load(try build("leave_process", ["-DAT_LOAD"])) else {
             throw WorkerFailure("it forked")
@@ -148,10 +149,10 @@ import Testing
         #expect(process.waitUntilNothingIsLeft())
     }
 
-    @Test func `permits one fork for each order`() throws {
+    @Test func `permits one fork for each permit`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try build("leave_process"))
-        // The second process of the plugin is one more than was ordered.
+        // The plugin's second process would exceed the permitted number.
         let worker = try process.fork()
         _ = try worker.openDecoder([1])
         guard case .end = try worker.ask(ISO_READ_HEADER, bytes(of: SealedWorker.input(1))) else {
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: ["namespaces,seccomp", "listener", "namespaces,listener"])
-    func `leaves no process that a plugin has forked`(denying: String?) throws {
+    func `leaves no process forked by a plugin`(denying: String?) throws {
         for isAsked in [false, true] {
             let process = try WorkerProcess(denying: denying)
             _ = try process.loadGood(try build("leave_process", ["-DAT_LOAD"]))

@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a plugin may not do once input is near.
+/// The actions forbidden to a plugin once input is available.
 @Suite(.timeLimit(.minutes(40)), .enabled(if: Seccomp.works)) struct `The seal of the worker` {
     private let folder = TemporaryDirectory()
 
-    /// Makes a plugin that tries something when its header is read.
+    /// Builds a plugin that makes an attempt when its header is read.
     private func attempt(
         _ name: String, flags: UInt32 = 0, threads: Bool = false, dataBytes: UInt64 = 4 << 30, seconds: UInt32 = 60,
         denying: String? = nil
@@ -38,12 +38,12 @@ import Testing
         #expect(ended.worker == 5)
         #expect(ended.signal == SIGSYS)
         #expect(ended.exit_code == -1)
-        // The process with the plugin goes on, and makes another one.
+        // The process with the plugin continues, and forks another worker.
         _ = try process.fork()
     }
 
     @Test(arguments: ["read_file", "write_file", "look_at_file", "share_memory", "grow_memory_down"])
-    func `refuses quietly to`(attempt name: String) throws {
+    func `denies quietly to`(attempt name: String) throws {
         let (_, worker, outcome) = try attempt(name)
 
         guard case .reply(let reply) = outcome else {
@@ -54,7 +54,7 @@ import Testing
         #expect(worker.page.shared.refused_count == 0)
     }
 
-    @Test func `records what it refuses quietly`() throws {
+    @Test func `records quiet denials`() throws {
         let (_, worker, outcome) = try attempt("read_file", flags: ISO_FLAG_RECORD)
 
         guard case .reply(let reply) = outcome else {
@@ -66,21 +66,21 @@ import Testing
         #expect(worker.page.shared.refused.0 == UInt32(SystemCalls.openAt))
     }
 
-    @Test func `lets a plugin start threads where that was agreed`() throws {
+    @Test func `lets a plugin start declared threads`() throws {
         let (_, _, outcome) = try attempt("start_thread", threads: true)
 
         guard case .reply(let reply) = outcome else {
             Issue.record("\(outcome)")
             return
         }
-        // The attempt tells success as a fault.
+        // The attempt reports success as a fault.
         #expect(reply.status == CPI_INTERNAL)
     }
 
-    @Test func `ends a plugin that starts a thread where that was not agreed`() throws {
+    @Test func `ends a plugin that starts an undeclared thread`() throws {
         let (process, _, outcome) = try attempt("start_thread")
 
-        // The C library blocks signals around the call, so it is not told which one it was.
+        // The C library blocks signals around the call, so the call is not reported.
         guard case .end = outcome else {
             Issue.record("\(outcome)")
             return
@@ -89,7 +89,7 @@ import Testing
     }
 
     #if arch(x86_64)
-        @Test func `knows no system calls of another machine`() throws {
+        @Test func `denies system calls of another architecture`() throws {
             let (process, _, outcome) = try attempt("other_machine")
 
             guard case .end = outcome else {
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Limits and faults
 
-    @Test func `is bounded in memory`() throws {
+    @Test func `is limited in memory`() throws {
         let (_, _, outcome) = try attempt("take_memory", dataBytes: 256 << 20)
 
         guard case .reply(let reply) = outcome else {
@@ -112,7 +112,7 @@ import Testing
         #expect(reply.status == CPI_NO_MEMORY)
     }
 
-    @Test func `is bounded in processor time`() throws {
+    @Test func `is limited in processor time`() throws {
         let (process, _, outcome) = try attempt("loop", seconds: 1)
 
         guard case .end = outcome else {
@@ -126,7 +126,7 @@ import Testing
 
     @Test(
         arguments: [("give_up", SIGABRT), ("crash", SIGSEGV)], [nil, "namespaces", "landlock"])
-    func `tells by which signal a plugin ended`(attempt name: (String, Int32), denying: String?) throws {
+    func `reports the signal that ended a plugin`(attempt name: (String, Int32), denying: String?) throws {
         let (process, _, outcome) = try attempt(name.0, denying: denying)
 
         guard case .end = outcome else {
@@ -137,7 +137,7 @@ import Testing
     }
 }
 
-/// Numbers of system calls on this machine.
+/// System call numbers of this architecture.
 enum SystemCalls {
     #if arch(x86_64)
         static let clone: Int32 = 56

@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `A session in the worker` {
     private let folder = TemporaryDirectory()
 
-    /// 3 x 2 pixels of QOI, by hand: one of each colour as RGB, then runs.
-    private static let picture: [UInt8] = [
+    /// 3 x 2 pixels of QOI, encoded by hand: one RGB operation per color, then runs.
+    private static let image: [UInt8] = [
         0x71, 0x6F, 0x69, 0x66, 0, 0, 0, 3, 0, 0, 0, 2, 3, 0,
         0xFE, 200, 10, 20,  // RGB
         0xFE, 30, 40, 250,  // RGB
@@ -35,23 +35,23 @@ import Testing
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi(edition))
         let worker = try process.fork()
-        let (info, decoded) = try worker.decodeStill(Self.picture, kind: kind)
+        let (info, decoded) = try worker.decodeStill(Self.image, kind: kind)
 
         #expect(info.width == 3 && info.height == 2)
         #expect(decoded == Self.pixels)
     }
 
     @Test(arguments: [nil, "namespaces", "seccomp", "landlock", "namespaces,landlock,seccomp,pidfd,close-range"])
-    func `decodes wherever it runs`(denying: String?) throws {
+    func `decodes under any confinement`(denying: String?) throws {
         let process = try WorkerProcess(denying: denying)
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
 
-        #expect(try worker.decodeStill(Self.picture).1 == Self.pixels)
+        #expect(try worker.decodeStill(Self.image).1 == Self.pixels)
     }
 
     @Test func `decodes farbfeld with the bundled plugin`() throws {
-        let file = try #require(readFile(Repository.fixture("pictures/rgba.ff")))
+        let file = try #require(readFile(Repository.fixture("images/rgba.ff")))
         let process = try WorkerProcess()
         guard
             case .loaded(let loaded) = try process.load(
@@ -60,7 +60,7 @@ import Testing
         #expect(loaded.message.isEmpty)
         let (info, decoded) = try process.fork().decodeStill(file)
 
-        // 16 bytes of header, then big-endian samples; the pixels are in the machine's own order.
+        // 16 bytes of header, then big-endian samples; the decoded pixels are native endian.
         #expect(info.native.bits == 16)
         #expect(decoded.count == file.count - 16)
         var expected: [UInt8] = []
@@ -68,11 +68,11 @@ import Testing
         #expect(decoded == expected)
     }
 
-    @Test func `follows a source that grows`() throws {
+    @Test func `follows a growing source`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
-        #expect(try worker.openDecoder(Self.picture, kind: CPI_SOURCE_GROWING, shown: 4).status == CPI_OK)
+        #expect(try worker.openDecoder(Self.image, kind: CPI_SOURCE_GROWING, shown: 4).status == CPI_OK)
         func header(_ shown: Int) throws -> Int32 {
             try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(shown, isComplete: false))).status
         }
@@ -86,50 +86,50 @@ import Testing
         #expect(part.status == CPI_PARTIAL)
         let dirty = try part.asked(cpi_rect.self)
         #expect(dirty.x == 0 && dirty.y == 0 && dirty.width == 3 && dirty.height == 1)
-        #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+        #expect(try worker.decode(surface, Self.image.count).status == CPI_OK)
         #expect(surface.memory.bytes == Self.pixels)
     }
 
-    @Test func `reports an error with its place`() throws {
+    @Test func `reports an error with its offset`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
-        _ = try worker.openDecoder(Array(Self.picture.dropLast(9)))
-        let input = bytes(of: SealedWorker.input(Self.picture.count - 9))
+        _ = try worker.openDecoder(Array(Self.image.dropLast(9)))
+        let input = bytes(of: SealedWorker.input(Self.image.count - 9))
         #expect(try worker.reply(ISO_READ_HEADER, input).status == CPI_OK)
         #expect(try worker.reply(ISO_NEXT_FRAME, input).status == CPI_OK)
-        let reply = try worker.decode(try Surface(3, 2, .rgb8), Self.picture.count - 9)
+        let reply = try worker.decode(try Surface(3, 2, .rgb8), Self.image.count - 9)
 
         #expect(reply.status == CPI_TRUNCATED)
         #expect(!reply.message.isEmpty)
     }
 
-    @Test func `leaves the bytes between rows alone`() throws {
+    @Test func `does not write between rows`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
-        _ = try worker.openDecoder(Self.picture)
-        let input = bytes(of: SealedWorker.input(Self.picture.count))
+        _ = try worker.openDecoder(Self.image)
+        let input = bytes(of: SealedWorker.input(Self.image.count))
         _ = try worker.reply(ISO_READ_HEADER, input)
         _ = try worker.reply(ISO_NEXT_FRAME, input)
         let surface = try Surface(3, 2, .rgb8, padding: 5, pixels: [UInt8](repeating: 7, count: 28))
 
-        #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+        #expect(try worker.decode(surface, Self.image.count).status == CPI_OK)
         let expected = Array(Self.pixels[..<9]) + [7, 7, 7, 7, 7] + Array(Self.pixels[9...]) + [7, 7, 7, 7, 7]
         #expect(surface.memory.bytes == expected)
     }
 
-    @Test func `serves one session after the other, and more surfaces than it keeps`() throws {
+    @Test func `serves consecutive sessions, and more surfaces than it keeps mapped`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
         for _ in 0..<7 {
             let surface = try Surface(3, 2, .rgb8)
-            _ = try worker.openDecoder(Self.picture)
-            let input = bytes(of: SealedWorker.input(Self.picture.count))
+            _ = try worker.openDecoder(Self.image)
+            let input = bytes(of: SealedWorker.input(Self.image.count))
             _ = try worker.reply(ISO_READ_HEADER, input)
             _ = try worker.reply(ISO_NEXT_FRAME, input)
-            #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+            #expect(try worker.decode(surface, Self.image.count).status == CPI_OK)
             #expect(surface.memory.bytes == Self.pixels)
             try worker.closeSession()
         }
@@ -142,12 +142,12 @@ import Testing
         let surface = try Surface(3, 2, .rgb8)
         for hasDescriptor in [true, false, true] {
             surface.memory.bytes = [UInt8](repeating: 0, count: 18)
-            _ = try worker.openDecoder(Self.picture)
-            let input = bytes(of: SealedWorker.input(Self.picture.count))
+            _ = try worker.openDecoder(Self.image)
+            let input = bytes(of: SealedWorker.input(Self.image.count))
             _ = try worker.reply(ISO_READ_HEADER, input)
             _ = try worker.reply(ISO_NEXT_FRAME, input)
             var request = iso_decode_request()
-            request.input = SealedWorker.input(Self.picture.count)
+            request.input = SealedWorker.input(Self.image.count)
             request.surface = surface.wire
             let descriptors = hasDescriptor ? [surface.memory.descriptor] : []
             #expect(try worker.reply(ISO_DECODE, bytes(of: request), descriptors: descriptors).status == CPI_OK)
@@ -171,19 +171,19 @@ import Testing
 
         #expect(try worker.encodeStill(try Surface(120, 90, .rgba8, pixels: pixels)) == [0, 0, 0, 0, 0])
         #expect(worker.output == expected.output)
-        // What a coder writes byte by byte travels in few packets.
+        // Bytes that a coder writes one by one are sent in few packets.
         #expect(worker.writes <= worker.output.count / 50_000 + 3)
         #expect(try worker.decodeStillAfterClosing(worker.output) == pixels)
     }
 
     @Test(arguments: [CPI_IO, CPI_LIMIT])
-    func `hands on what the sink answers`(status: Int32) throws {
+    func `returns the sink's status to the plugin`(status: Int32) throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
         worker.sinkStatus = status
         var random = SeededRandom(7)
-        // More than one packet, so that the plugin is still at work when the answer comes.
+        // More than one packet, so that the plugin still writes when the answer arrives.
         let pixels = (0..<200 * 200 * 3).map { _ in UInt8.random(in: 0...255, using: &random) }
         let statuses = try worker.encodeStill(try Surface(200, 200, .rgb8, pixels: pixels))
 
@@ -194,7 +194,7 @@ import Testing
     // MARK: Options
 
     @Test(arguments: [("srgb", 0), ("linear", 1)] as [(String, UInt8)])
-    func `hands over options`(name: String, byte: UInt8) throws {
+    func `passes options`(name: String, byte: UInt8) throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
@@ -202,11 +202,11 @@ import Testing
             try Surface(2, 2, .rgb8), options: [option("qoi.colorspace", CPI_OPTION_ENUM, text: name)])
 
         #expect(statuses == [0, 0, 0, 0, 0])
-        // The colour space is the last byte of the header.
+        // The color space is the last byte of the header.
         #expect(worker.output[13] == byte)
     }
 
-    @Test func `hands over options that need more than a packet`() throws {
+    @Test func `passes options longer than a packet`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
@@ -217,13 +217,13 @@ import Testing
 
         #expect(opened.status == CPI_INVALID_ARGUMENT)
         #expect(opened.message.hasPrefix("there is no option long long "))
-        // What failed to open is closed, and the next one opens.
+        // A failed open is closed, and the next one succeeds.
         #expect(try worker.openEncoder().status == CPI_OK)
     }
 
     // MARK: Metadata
 
-    @Test func `carries metadata that needs more than a packet, both ways`() throws {
+    @Test func `transports metadata longer than a packet, in both directions`() throws {
         let packet = Array("<x:xmpmeta>".utf8) + [UInt8](repeating: 0x20, count: 200_000) + Array("</x:xmpmeta>".utf8)
         let process = try WorkerProcess()
         guard
@@ -244,7 +244,7 @@ import Testing
         request.most = 1 << 20
         let blob = try worker.reply(ISO_BLOB, bytes(of: request))
         #expect(blob.status == CPI_OK)
-        // Its kind, whether it has a key, and the key's length stand in front.
+        // The blob begins with its kind, whether it has a key, and the key's length.
         #expect(try blob.asked(UInt32.self) == CPI_BLOB_XMP)
         #expect(blob.tail == packet)
         request.index = 1
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: Services
 
-    @Test func `lends the services of the contract`() throws {
+    @Test func `provides the services of the contract`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try services())
         let worker = try process.fork()
@@ -262,13 +262,13 @@ import Testing
         let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(3)))
 
         #expect(try reply.asked(cpi_image_info.self).width == 2)
-        // Each different one travels once.
+        // Each different warning is sent once.
         #expect(worker.logs == (0..<50).map { "warning \($0)" })
         #expect(worker.progress.last?.done == 100_000)
         #expect(worker.progress.count < 1000)
     }
 
-    @Test func `tells no progress that nobody wants`() throws {
+    @Test func `sends progress only if requested`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try services())
         let worker = try process.fork()
@@ -277,7 +277,7 @@ import Testing
         #expect(worker.progress.isEmpty)
     }
 
-    @Test func `asks the page whether to go on`() throws {
+    @Test func `reads cancellation from the shared page`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try services())
         let worker = try process.fork()
@@ -285,11 +285,11 @@ import Testing
         worker.page.cancel()
         let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
 
-        // The one thing that was not as if nobody had cancelled.
+        // Bit 64 reports the cancellation; every other service behaved normally.
         #expect(try reply.asked(cpi_image_info.self).width == 64 | 2)
     }
 
-    @Test func `meters every session anew`() throws {
+    @Test func `counts memory for each session separately`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try PluginBuilder.build("isolation/tries.c", into: folder.path))
         let worker = try process.fork()
@@ -301,13 +301,13 @@ import Testing
         var open = SealedWorker.open(1, kind: CPI_SOURCE_MEMORY)
         open.limits.max_total_alloc = 1
 
-        // The session itself does not fit.
+        // Even the session itself does not fit.
         #expect(
             try worker.reply(ISO_OPEN_DECODER, bytes(of: open), descriptors: [memory.descriptor]).status
                 == CPI_NO_MEMORY)
     }
 
-    // MARK: As the process itself
+    // MARK: In the plugin's own process
 
     @Test func `runs in the process itself for a plugin with threads`() throws {
         let process = try WorkerProcess()
@@ -327,7 +327,7 @@ extension SealedWorker {
     }
 }
 
-/// Where the Swift runtime is that the bundled plugins need.
+/// The location of the Swift runtime for the bundled plugins.
 enum Runtime {
     static let folders: [String] = {
         let plugin = "\(Repository.workerPlugins)/libcoder-farbfeld.so"

@@ -4,13 +4,13 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-// The examples name types that the tests put their own makers in front of.
+// The examples use type names that the tests replace with their own factories.
 private typealias Host = CoderHost
 private typealias Source = ImageSource
 private typealias Configuration = HostConfiguration
 private typealias Sink = FileSink
 
-/// What applications do with the plugins of `Tests/Examples/Mosaic` and `Tests/ThirdParty/spectrum`.
+/// Applications that use the plugins of `Tests/Examples/Mosaic` and `Tests/ThirdParty/spectrum`.
 @Suite(.timeLimit(.minutes(40))) struct `An example of an ability` {
     private let examples: AbilityExamples
     private let host: Host
@@ -25,7 +25,7 @@ private typealias Sink = FileSink
     private func FileSink(path: String, replacing: Bool) throws(CoderError) -> Sink { try examples.sink(path) }
     private func HostConfiguration() -> Configuration { examples.configuration() }
 
-    // MARK: Less than the whole
+    // MARK: Reduced decoding
 
     @Test func `decodes every page of a book`() throws {
         // every begins
@@ -51,21 +51,22 @@ private typealias Sink = FileSink
         }
     }
 
-    @Test func `makes thumbnails of tiles without decoding the whole, and of vectors without resampling`() throws {
+    @Test func `creates thumbnails of tiles without a full decode, and of vectors without resampling`() throws {
         // small begins
         let small = try host.manager.decode(try ImageSource(path: "wall.mosaic"), .thumbnail(PixelSize(80, 60)))
         let large = try host.manager.decode(try ImageSource(path: "kitchen.xml"), .thumbnail(PixelSize(600, 400)))
         // small ends
         let wall = AbilityExamples.wall
         #expect(small.pixels.size == PixelSize(80, 60))
-        // The host asks for 1.75 times the size: a quarter of the full one is the least, and the host halves that.
+        // The host requests 1.75 times the size: the coder's smallest sufficient size is a quarter, which the host
+        // halves.
         let quarter = PixelRect(x: 0, y: 0, width: 160, height: 120)
         let scaled = try PixelBuffer.of(quarter.size, .rgb8, wall.pixels(quarter, over: 4))
         let whole = try PixelBuffer.of(wall.size, .rgb8, wall.pixels())
         #expect(try small.pixels.packed == resampled(scaled, to: small.pixels.size))
         #expect(try small.pixels.packed != resampled(whole, to: small.pixels.size))
         #expect(large.pixels.size == PixelSize(600, 400))
-        #expect(Set(large.pixels.packed) == [0, 255], "an edge that was enlarged has other values, too")
+        #expect(Set(large.pixels.packed) == [0, 255], "an enlarged edge would have other values")
         #expect(large.pixels.packed[200 * 600 + 300] == 0 && large.pixels.packed[0] == 255)
     }
 
@@ -84,7 +85,7 @@ private typealias Sink = FileSink
             try host.manager.decode(ImageSource(path: "wall.mosaic")).pixels.packed == AbilityExamples.wall.pixels())
     }
 
-    @Test func `shows an image of three gigapixels small, and a part of it`() throws {
+    @Test func `decodes an image of three gigapixels reduced, and a part of it`() throws {
         // limits begins
         var configuration = HostConfiguration()
         configuration.limits.maxPixels = 50_000_000  // pixels that are decoded
@@ -124,7 +125,7 @@ private typealias Sink = FileSink
             try host.manager.decode(ImageSource(path: "copy.mosaic")).pixels.packed == AbilityExamples.wall.pixels())
     }
 
-    @Test func `paints the same with four threads`() throws {
+    @Test func `draws the same with four threads`() throws {
         // threads begins
         var configuration = HostConfiguration()
         configuration.threadsPerImage = 4
@@ -154,7 +155,7 @@ private typealias Sink = FileSink
         }
     }
 
-    @Test func `packs a stream and gives it back`() throws {
+    @Test func `packs a stream and unpacks it`() throws {
         // packing begins
         let (packed, original) = (MemorySink(), MemorySink())
         try host.manager.transcode(try ImageSource(path: "scan.pam"), to: "mosaic", into: packed)
@@ -169,9 +170,9 @@ private typealias Sink = FileSink
         }
     }
 
-    // MARK: What a coder is told, and what it tells
+    // MARK: Options and reports of a coder
 
-    @Test func `describes samples that no buffer holds`() throws {
+    @Test func `describes samples that no buffer can store`() throws {
         // converting begins
         let image = try host.manager.decode(try ImageSource(path: "field.spectrum"))
         let format = image.pixels.format  // rgb16
@@ -183,7 +184,7 @@ private typealias Sink = FileSink
         #expect(samples == [3, 2, 1, 8, 7, 6].map { $0 << 8 | 0x40 })
     }
 
-    @Test func `hands over an option and the ending of the name`() throws {
+    @Test func `passes an option and the file name extension`() throws {
         let wall = AbilityExamples.wall.pixels()
         let bytes = Array(AbilityExamples.wall.bytes.dropFirst(4))
         // telling begins
@@ -210,7 +211,7 @@ private typealias Sink = FileSink
         }
     }
 
-    @Test(.enabled(if: AbilityExamples.font != nil)) func `runs in a sandbox and reads fonts before it is sealed`()
+    @Test(.enabled(if: AbilityExamples.font != nil)) func `runs in a sandbox and reads fonts before the seal`()
         throws
     {
         let host = examples.host(IsolationPolicy(.auto, needed: []))

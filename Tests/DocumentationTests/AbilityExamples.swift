@@ -3,13 +3,13 @@ import Foundation
 import ImageModel
 import TestSupport
 
-/// A file of the format of `Tests/Examples/Mosaic`, one page of it, made without the plugin.
+/// A one-page file of the format of `Tests/Examples/Mosaic`, created without the plugin.
 struct Mosaic {
     var width: Int
     var height: Int
     var tile: Int
     var text = ""
-    /// Makes the colors of pages differ.
+    /// Distinguishes the colors of pages.
     var shade = 0
 
     var size: PixelSize { PixelSize(width, height) }
@@ -28,7 +28,7 @@ struct Mosaic {
         return bytes + text.utf8 + (0..<columns * rows).flatMap(color)
     }
 
-    /// The RGB samples of a part, where `step` pixels of the full size make one.
+    /// Returns the RGB samples of a part, reduced by `step`.
     func pixels(_ part: PixelRect? = nil, over step: Int = 1) -> [UInt8] {
         let part = part ?? PixelRect(size)
         return part.rows.flatMap { y in
@@ -37,7 +37,7 @@ struct Mosaic {
     }
 }
 
-/// The example plugins of the page "Abilities" in a folder of their own, with the files that the page names.
+/// The example plugins of the page "Abilities" in a separate folder, with the files that the page names.
 struct AbilityExamples {
     static let book = [
         Mosaic(width: 30, height: 20, tile: 4, text: "title"), Mosaic(width: 17, height: 33, tile: 5, shade: 50),
@@ -51,12 +51,12 @@ struct AbilityExamples {
         Array("P7\n# by hand\nWIDTH 2\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n".utf8) + [
             1, 2, 3, 4, 5, 6,
         ]
-    /// Two pixels; the samples that become RGB are the third, second and first.
+    /// Two pixels; the samples for RGB are the third, second and first.
     static let spectrum: [UInt8] =
         Array("SPEC".utf8) + [0, 0, 0, 2, 0, 0, 0, 1]
         + (1...10).flatMap { [UInt8($0), 0x40, 0xFF, 0xFF] }
 
-    /// A font of this system; nil where there is none.
+    /// A font of this system; nil if there is none.
     static let font: String? = {
         let folder = "/usr/share/fonts"
         let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
@@ -65,7 +65,7 @@ struct AbilityExamples {
 
     let place = TemporaryDirectory()
 
-    /// - Parameter reads: what the C plugin asks to read, as JSON in C.
+    /// - Parameter reads: the resources that the C plugin requests, as JSON in C.
     init(reads: String = #"\"fonts\""#) throws {
         let plugins = place.folder("plugins")
         let library = "\(Repository.workerPlugins)/libexample-mosaic.so"

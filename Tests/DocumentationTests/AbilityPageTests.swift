@@ -12,7 +12,7 @@ import Testing
 
     private static let page = Markdown.article("Abilities")
 
-    /// The lines between "// name begins" and "// name ends" of a compiled file, without what all are indented by.
+    /// The lines between "// name begins" and "// name ends" of a compiled file, without common indentation.
     private static func regions(_ path: String) throws -> [String: [String]] {
         var regions: [String: [String]] = [:]
         var name: String?
@@ -37,7 +37,7 @@ import Testing
 
     private static func compact(_ text: String) -> String { text.filter { !$0.isWhitespace } }
 
-    @Test func `shows the code that is compiled, all of it and nothing else`() throws {
+    @Test func `shows exactly the compiled code`() throws {
         let regions = try Self.sources.map(Self.regions).reduce(into: [:]) { $0.merge($1) { first, _ in first } }
         let blocks = Self.page.blocks.filter { ["swift", "c"].contains($0.language) }
 
@@ -46,7 +46,7 @@ import Testing
         for block in blocks { #expect(regions.values.contains(block.lines), "not compiled: \(block.lines)") }
     }
 
-    @Test func `shows manifests that the host reads`() throws {
+    @Test func `shows valid manifests`() throws {
         let examples = try AbilityExamples()
         let plugins = examples.host().plugins
         let texts = plugins.compactMap(\.manifestText).map { Self.compact(String(decoding: $0, as: UTF8.self)) }
@@ -73,8 +73,10 @@ import Testing
 
     @Test(
         .enabled(if: AbilityExamples.font != nil),
-        arguments: [("mosaic", ["book.mosaic", "wall.mosaic", "wall.tiles", "kitchen.xml"]), ("spectrum", ["field.spectrum"])])
-    func `shows plugins that keep the contract`(plugin: String, samples: [String]) throws {
+        arguments: [
+            ("mosaic", ["book.mosaic", "wall.mosaic", "wall.tiles", "kitchen.xml"]), ("spectrum", ["field.spectrum"]),
+        ])
+    func `shows plugins that conform to the contract`(plugin: String, samples: [String]) throws {
         let examples = try AbilityExamples()
         let names = samples.flatMap { ["--sample", examples.place.file($0)] }
 
@@ -85,7 +87,7 @@ import Testing
         #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
     }
 
-    @Test(.enabled(if: AbilityExamples.font != nil)) func `names commands that work`() throws {
+    @Test(.enabled(if: AbilityExamples.font != nil)) func `contains working commands`() throws {
         let commands = Self.page.text.matches(of: /`(coderhost [^`]+)`/).map { String($0.output.1) }
         let examples = try AbilityExamples()
 

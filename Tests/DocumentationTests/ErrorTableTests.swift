@@ -1,10 +1,10 @@
 import CCoderPlugin
-import ImageModel
-import Testing
-
 @testable import CoderHost
-@testable import CommandLineKit
 @testable import CoderPluginKit
+@testable import CommandLineKit
+import ImageModel
+@testable import PluginRuntime
+import Testing
 
 @Suite struct `The table of errors` {
     private static let codes: [CoderError.Code] = [
@@ -16,7 +16,8 @@ import Testing
     ]
 
     private static let statuses: [String: cpi_status] = [
-        "CPI_NOT_MINE": CPI_NOT_MINE, "CPI_UNSUPPORTED": CPI_UNSUPPORTED, "CPI_REFUSED": CPI_REFUSED, "CPI_CORRUPT": CPI_CORRUPT,
+        "CPI_NOT_MINE": CPI_NOT_MINE, "CPI_UNSUPPORTED": CPI_UNSUPPORTED, "CPI_REFUSED": CPI_REFUSED,
+        "CPI_CORRUPT": CPI_CORRUPT,
         "CPI_TRUNCATED": CPI_TRUNCATED, "CPI_NEED_INPUT": CPI_NEED_INPUT, "CPI_LIMIT": CPI_LIMIT,
         "CPI_INVALID_ARGUMENT": CPI_INVALID_ARGUMENT, "CPI_CANCELLED": CPI_CANCELLED, "CPI_DEADLINE": CPI_DEADLINE,
         "CPI_NO_MEMORY": CPI_NO_MEMORY, "CPI_IO": CPI_IO, "CPI_MISUSE": CPI_MISUSE, "CPI_INTERNAL": CPI_INTERNAL,
@@ -24,20 +25,20 @@ import Testing
 
     private static let rows = Markdown.article("Errors").table("Code")
 
-    @Test func `has a row for every code, and for nothing else`() {
+    @Test func `has a row for every code and no other`() {
         #expect(Self.rows.map { $0[0] } == Self.codes.map(\.description))
         let named = Self.rows.map { $0[1] }.filter { !$0.isEmpty }
         #expect(Set(named) == Set(Self.statuses.keys) && named.count == Self.statuses.count)
     }
 
-    @Test func `names the exit codes that the command ends with`() throws {
+    @Test func `contains the exit codes of the command`() throws {
         for row in Self.rows {
             let code = try #require(Self.codes.first { $0.description == row[0] })
             #expect(row[2] == "\(ExitCode(code).rawValue)", "\(code)")
         }
     }
 
-    @Test func `names the statuses that a plugin in Swift answers`() throws {
+    @Test func `contains the statuses of a Swift plugin`() throws {
         for row in Self.rows where !row[1].isEmpty {
             let code = try #require(Self.codes.first { $0.description == row[0] })
             #expect(CoderError(code, "x").status == Self.statuses[row[1]], "\(code)")
@@ -50,8 +51,8 @@ import Testing
         }
     }
 
-    @Test func `names the codes that the host makes of a plugin's statuses`() throws {
-        // The call decides what becomes of a refusal.
+    @Test func `contains the codes for a plugin's statuses`() throws {
+        // The error for a refusal depends on the call.
         for row in Self.rows where !row[1].isEmpty && row[0] != "refused" {
             let status = try #require(Self.statuses[row[1]])
             let failure = ContractCall().failure(status, of: "decode", notes: [CPI_NEED_INPUT], coder: "x")

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The README's table, made from what `list --json` says.
+/// The README's table, generated from the output of `list --json`.
 enum FormatsTable {
     private struct List: Decodable {
         struct Plugin: Decodable {
@@ -41,7 +41,7 @@ enum FormatsTable {
             + rows.map { $0.value.line($0.key) }.sorted { $0.lowercased() < $1.lowercased() }.joined()
     }
 
-    /// What all coders of a format can do together.
+    /// The combined abilities of all coders of a format.
     private struct Row {
         var name: String
         var endings: [String] = []

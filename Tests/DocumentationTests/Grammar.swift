@@ -1,6 +1,6 @@
 import CoderHost
 
-/// The grammar of JSON documents as `JSON.md` writes it.
+/// The grammar of JSON documents in `JSON.md`.
 ///
 ///     rule   = name "=" ( choice | members )
 ///     choice = term { "|" term }
@@ -22,7 +22,7 @@ struct Grammar: Sendable {
         case all(String, isOptional: Bool)
     }
 
-    /// By section and name; a section sees its own rules first.
+    /// The rules by section and name; a section's own rules have precedence.
     private var rules: [String: [String: Rule]] = [:]
 
     init(_ page: Markdown) {
@@ -30,7 +30,7 @@ struct Grammar: Sendable {
             var tokens = Self.tokens(block.lines.joined(separator: "\n"))[...]
             while tokens.count > 2 {
                 let name = tokens.removeFirst()
-                precondition(tokens.removeFirst() == "=", "\(name) is no rule")
+                precondition(tokens.removeFirst() == "=", "\(name) is not a rule")
                 rules[block.heading, default: [:]][name] = Self.body(&tokens)
             }
         }
@@ -90,7 +90,7 @@ struct Grammar: Sendable {
 
     // MARK: Matching
 
-    /// Where a document first differs from a rule of a section; nil when it does not.
+    /// Returns the first difference between a document and a rule of a section; nil if there is none.
     func difference(_ value: JSONValue, from rule: String, in section: String) -> String? {
         difference(value, .name(rule), section, at: rule)
     }
@@ -102,22 +102,22 @@ struct Grammar: Sendable {
             return all.contains(nil) ? nil : all.compactMap { $0 }.joined(separator: "; or ")
         case .literal(let wanted): return value == wanted ? nil : "\(place): \(value.text) is not \(wanted.text)"
         case .list(let element):
-            guard let items = value.array else { return "\(place) is no list" }
+            guard let items = value.array else { return "\(place) is not a list" }
             for (index, item) in items.enumerated() {
                 if let found = difference(item, element, section, at: "\(place)[\(index)]") { return found }
             }
             return nil
         case .object(let members):
-            guard case .object(let found) = value else { return "\(place) is no object" }
+            guard case .object(let found) = value else { return "\(place) is not an object" }
             var rest = found[...]
             if let problem = difference(&rest, members, section, at: place) { return problem }
             return rest.first.map { "\(place) has \"\($0.key)\", which is unknown or out of order" }
         case .name(let name):
             switch name {
-            case "string": return value.string == nil ? "\(place) is no string" : nil
-            case "integer": return value.integer == nil ? "\(place) is no integer" : nil
-            case "number": return value.real == nil ? "\(place) is no number" : nil
-            case "boolean": return value.bool == nil ? "\(place) is no boolean" : nil
+            case "string": return value.string == nil ? "\(place) is not a string" : nil
+            case "integer": return value.integer == nil ? "\(place) is not an integer" : nil
+            case "number": return value.real == nil ? "\(place) is not a number" : nil
+            case "boolean": return value.bool == nil ? "\(place) is not a boolean" : nil
             case "null": return value == .null ? nil : "\(place) is not null"
             default:
                 let (rule, home) = find(name, section)
@@ -135,7 +135,7 @@ struct Grammar: Sendable {
             case .key(let key, let isOptional, let rule):
                 guard rest.first?.key == key else {
                     if isOptional { continue }
-                    return "\(place) has \"\(rest.first?.key ?? "nothing")\" where \"\(key)\" should be"
+                    return "\(place) has \"\(rest.first?.key ?? "nothing")\" instead of \"\(key)\""
                 }
                 if let found = difference(rest.removeFirst().value, rule, section, at: "\(place).\(key)") {
                     return found
@@ -149,7 +149,7 @@ struct Grammar: Sendable {
         return nil
     }
 
-    /// A rule by its name, and the section that defines it: the names in it are those of that section.
+    /// Finds a rule by name, and the section that defines it and the names in it.
     private func find(_ name: String, _ section: String) -> (Rule, String) {
         if let own = rules[section]?[name] { return (own, section) }
         let others = rules.filter { $0.value[name] != nil }

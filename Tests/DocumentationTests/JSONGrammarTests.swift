@@ -18,7 +18,7 @@ import Testing
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
-        // The verbs of frames and some of plugin have a section each; thumbnail has that of convert.
+        // The verbs of frames and some verbs of plugin have separate sections; thumbnail uses the section of convert.
         let hasVerbs = words[0] == "frames" || words[0] == "plugin" && ["new", "check"].contains(words[1])
         let name = hasVerbs ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
@@ -28,42 +28,42 @@ import Testing
         }
     }
 
-    @Test func `holds for facts of every picture`() throws {
+    @Test func `matches the properties of every image`() throws {
         let names = Fixture.valid.map(\.name)
 
-        try check(["info", "--json"] + names, "picture")
-        try check(["info", "--json", "--frames", "--hash"] + names, "picture")
+        try check(["info", "--json"] + names, "image")
+        try check(["info", "--json", "--frames", "--hash"] + names, "image")
     }
 
-    @Test func `holds for every refusal`() throws {
+    @Test func `matches every error`() throws {
         try check(["info", "--json", "--hash"] + Fixture.bad.map(\.name) + ["nowhere"], "line", status: 1)
-        try check(["info", "--json", "--limits", "side=1", "pictures/f.png"], "failure", status: 77)
+        try check(["info", "--json", "--limits", "side=1", "images/f.png"], "failure", status: 77)
     }
 
-    @Test func `holds for what convert wrote`() throws {
+    @Test func `matches the output of convert`() throws {
         let place = TemporaryDirectory()
 
-        try check(["convert", "--json", "-o", place.file("a.jpg"), "-q", "3", "pictures/rgba.png"], "written")
+        try check(["convert", "--json", "-o", place.file("a.jpg"), "-q", "3", "images/rgba.png"], "written")
         try check(["convert", "--json", "-o", place.file("a.jpg"), "nowhere"], "failure", status: 66)
     }
 
-    @Test func `holds for small versions`() throws {
+    @Test func `matches the output of thumbnail`() throws {
         let place = TemporaryDirectory()
         let thumbnail = ["thumbnail", "--json", "-s", "8", "-o", place.file("{stem}.webp")]
 
-        try check(thumbnail + ["pictures/rgba.png", "pictures/three-frames.gif"], "written")
+        try check(thumbnail + ["images/rgba.png", "images/three-frames.gif"], "written")
         try check(thumbnail + ["nowhere"], "failure", status: 66)
     }
 
-    @Test func `holds for what was fetched, and for the cache`() throws {
+    @Test func `matches the output of fetch and of the cache`() throws {
         let place = TemporaryDirectory()
         let environment = ["XDG_CACHE_HOME": place.path]
-        let picture = "file://\(Repository.root)/Fixtures/pictures/f.png"
+        let image = "file://\(Repository.root)/Fixtures/images/f.png"
         let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.jpg")]
 
-        try check(fetch + [picture], "fetched", environment: environment)
-        try check(fetch + ["data:,no-picture"], "unfetched", status: 65, environment: environment)
-        try check(["cache", "warm", "--json", "--allow-private", picture], "warmed", environment: environment)
+        try check(fetch + [image], "fetched", environment: environment)
+        try check(fetch + ["data:,no-image"], "unfetched", status: 65, environment: environment)
+        try check(["cache", "warm", "--json", "--allow-private", image], "warmed", environment: environment)
         try check(["cache", "warm", "--json", "data:,none"], "unwarmed", status: 65, environment: environment)
         let rules = [
             "stats": "statistics", "prune": "pruned", "verify": "checked", "clear": "cleared", "path": "place",
@@ -73,14 +73,14 @@ import Testing
         }
     }
 
-    @Test func `holds for a new plugin`() throws {
+    @Test func `matches the output of plugin new`() throws {
         let place = TemporaryDirectory()
 
         try check(["plugin", "new", "toy", "--lang", "rust", "--json", "-o", place.file("toy")], "created")
         try check(["plugin", "new", "toy", "--json", "-o", place.file("toy")], "failure", status: 73)
     }
 
-    @Test func `holds for a plugin that is checked`() throws {
+    @Test func `matches the output of plugin check`() throws {
         let place = TemporaryDirectory()
         let bad = try PluginBuilder.build("faulty/segfault.c", into: place.path)
 
@@ -90,13 +90,13 @@ import Testing
         try check(["plugin", "check", "--list", "--json"], "list")
     }
 
-    @Test func `holds for the frames of every picture`() throws {
+    @Test func `matches the frames of every image`() throws {
         try check(["frames", "info", "--json"] + Fixture.valid.map(\.name), "animation")
-        try check(["frames", "info", "--json", "--decode", "pictures/three-frames.gif"], "animation")
+        try check(["frames", "info", "--json", "--decode", "images/three-frames.gif"], "animation")
         try check(["frames", "info", "--json", "nowhere"], "failure", status: 66)
     }
 
-    @Test func `holds for an animation that is cut`() throws {
+    @Test func `matches a truncated animation`() throws {
         let place = TemporaryDirectory()
         let whole = try #require(readFile(Repository.fixture("apng/three-frames.png")))
         try #require(writeFile(place.file("cut.png"), Array(whole.dropLast(whole.count / 4))))
@@ -104,56 +104,56 @@ import Testing
         try check(["frames", "info", "--json", place.file("cut.png")], "animation", status: 65)
     }
 
-    @Test func `holds for what frames took apart and put together`() throws {
+    @Test func `matches frames extract and frames assemble`() throws {
         let place = TemporaryDirectory()
         let timing = place.file("timing.json")
-        let pictures = (0..<3).map { place.file("\($0).png") }
+        let images = (0..<3).map { place.file("\($0).png") }
 
-        let extract = ["frames", "extract", "--json", "pictures/three-frames.gif", "-o", place.file("{n}.png")]
+        let extract = ["frames", "extract", "--json", "images/three-frames.gif", "-o", place.file("{n}.png")]
         try check(extract + ["--timing", timing], "extraction")
         try check(extract + ["--items"], "items")
         let document = try JSONParser.parse(try #require(readFile(timing)))
         #expect(Self.grammar.difference(document, from: "timing", in: "## coderhost frames extract --json") == nil)
         let assemble = ["frames", "assemble", "--json", "-o", place.file("a.webp"), "--timing", timing]
-        try check(assemble + pictures, "assembly")
+        try check(assemble + images, "assembly")
     }
 
-    @Test func `holds for what a picture shows while it arrives`() throws {
+    @Test func `matches the progress of an arriving image`() throws {
         let place = TemporaryDirectory()
-        let whole = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
+        let whole = try #require(readFile(Repository.fixture("images/f-progressive.jpg")))
         try #require(writeFile(place.file("cut.jpg"), Array(whole.dropLast(whole.count / 4))))
 
         let small = ["progressive", "--json", "--chunk", "100"]
-        try check(small + ["pictures/f-progressive.jpg", "-o", place.file("{n}.png")], "arrival")
-        try check(small + ["pictures/three-frames.gif"], "arrival")
+        try check(small + ["images/f-progressive.jpg", "-o", place.file("{n}.png")], "arrival")
+        try check(small + ["images/three-frames.gif"], "arrival")
         try check(small + [place.file("cut.jpg")], "arrival", status: 65)
     }
 
-    @Test func `holds for how far pictures are apart`() throws {
+    @Test func `matches image differences`() throws {
         let place = TemporaryDirectory()
 
-        try check(["compare", "--json", "pictures/f.png", "pictures/f.ppm"], "comparison")
-        let far = ["compare", "--json", "pictures/rgba.png", "pictures/f.jpg", "--diff", place.file("d.png")]
+        try check(["compare", "--json", "images/f.png", "images/f.ppm"], "comparison")
+        let far = ["compare", "--json", "images/rgba.png", "images/f.jpg", "--diff", place.file("d.png")]
         try check(far + ["--within", "max=300"], "comparison")
-        let sizes = ["compare", "--json", "pictures/f.png", "pictures/photo.png", "--metric", "max"]
+        let sizes = ["compare", "--json", "images/f.png", "images/photo.png", "--metric", "max"]
         try check(sizes, "comparison", status: 1)
-        let animations = ["compare", "--json", "pictures/three-frames.gif", "pictures/three-frames.webp"]
+        let animations = ["compare", "--json", "images/three-frames.gif", "images/three-frames.webp"]
         try check(animations, "comparison", status: 1)
-        try check(["compare", "--json", "pictures/f.png", "nowhere"], "failure", status: 66)
+        try check(["compare", "--json", "images/f.png", "nowhere"], "failure", status: 66)
     }
 
-    @Test func `holds for what was measured`() throws {
-        let all = ["bench", "--json", "--runs", "1", "pictures/f.png"]
+    @Test func `matches measurements`() throws {
+        let all = ["bench", "--json", "--runs", "1", "images/f.png"]
 
         try check(all + ["--ops", "info,decode,convert,encode", "--against", "vips,pillow,magick"], "bench")
         try check(all + ["hostile/noise", "--ops", "decode"], "bench", status: 1)
         try check(["bench", "--json", "hostile/noise"], "failure", status: 65)
     }
 
-    @Test func `holds for what play tells at its end`() throws {
+    @Test func `matches the report of play`() throws {
         let script = "exec '\(Repository.products)/coderhost' play --json --protocol ascii --loop 1 three-frames.gif"
         let result = try run(
-            ["script", "-qec", script, "/dev/null"], directory: "\(Repository.root)/Fixtures/pictures",
+            ["script", "-qec", script, "/dev/null"], directory: "\(Repository.root)/Fixtures/images",
             environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere", "TERM": "xterm"])
         let line = try #require(result.stdout.split(whereSeparator: \.isNewline).last { $0.contains("\"file\"") })
         let start = try #require(line.firstIndex(of: "{"))
@@ -161,7 +161,7 @@ import Testing
         #expect(Self.grammar.difference(document, from: "playback", in: "## coderhost play --json") == nil, "\(line)")
     }
 
-    @Test func `holds for lists, with plugins that work and plugins that do not`() throws {
+    @Test func `matches lists with usable and unusable plugins`() throws {
         let place = TemporaryDirectory()
         try PluginBuilder.buildQOI(into: place.path)
         try PluginBuilder.writeText(into: place.path)
@@ -173,7 +173,7 @@ import Testing
         try check(["doctor", "--json", "--plugin-dir", place.path], "doctor", status: 69)
     }
 
-    @Test func `holds for what is said of plugins, keys and failures`() throws {
+    @Test func `matches reports about plugins, keys and failures`() throws {
         let place = TemporaryDirectory()
         let home = ["HOME": place.path]
         let file = try PluginBuilder.buildQOI(into: place.folder("plugins"))
@@ -211,17 +211,17 @@ import Testing
         try plugin("untrust", id, rule: "withdrawn")
     }
 
-    @Test func `holds for pictures by their URL`() throws {
+    @Test func `matches images by URL`() throws {
         let place = TemporaryDirectory()
         let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.png")]
         let home = ["HOME": place.path, "XDG_CACHE_HOME": nil]
 
-        try check(fetch + ["file://\(Repository.fixture("pictures/photo.png"))"], "fetched", environment: home)
-        try check(fetch + ["file://\(Repository.fixture("pictures/f.jpg"))"], "fetched", environment: home)
+        try check(fetch + ["file://\(Repository.fixture("images/photo.png"))"], "fetched", environment: home)
+        try check(fetch + ["file://\(Repository.fixture("images/f.jpg"))"], "fetched", environment: home)
         try check(["fetch", "--json", "http://127.0.0.1/"], "unfetched", status: 77, environment: home)
     }
 
-    @Test func `holds for the cache`() throws {
+    @Test func `matches the cache`() throws {
         let place = TemporaryDirectory()
         let data = "data:image/x-portable-graymap;base64,UDUgMSAxIDI1NQoA"
         func cache(_ words: String..., rule: String, status: Int32 = 0) throws {
@@ -239,7 +239,7 @@ import Testing
         try cache("path", "http://127.0.0.1/", rule: "unwarmed", status: 66)
     }
 
-    @Test func `notices what it does not allow`() throws {
+    @Test func `rejects invalid documents`() throws {
         func difference(_ text: String, _ rule: String) throws -> String? {
             Self.grammar.difference(try JSONParser.parse(Array(text.utf8)), from: rule, in: "## coderhost info --json")
         }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import CommandLineKit
 
-/// The page's table of profiles is what the code says; `CODERHOST_RECORD=1` writes it anew.
+/// The page's table of profiles equals the values in the code; `CODERHOST_RECORD=1` updates it.
 @Suite struct `Table of limits` {
     private static let page = "\(Repository.root)/Sources/CoderHost/CoderHost.docc/Limits.md"
 
-    /// What a limit is a limit of, and what becomes of a picture that passes it.
+    /// The scope of each limit, and the effect of exceeding it.
     private static let meanings = [
-        "side": "pixels of either side of the canvas, of a frame, of what is made",
+        "side": "pixels of each side of the canvas, of a frame, of an output",
         "pixels": "width × height of an image; of tiles or vectors, of the part that is decoded",
         "source-pixels":
             "width × height of a canvas of tiles or vectors, of which only a part or a smaller size is decoded",
@@ -20,11 +20,11 @@ import Testing
         "input": "bytes of a file or a growing source",
         "output": "bytes that are written",
         "memory": "bytes of pixels and of a coder's own at one time",
-        "metadata": "bytes of each of Exif, XMP, ICC; what is longer is left out, or refused where it is in many parts",
+        "metadata": "bytes of each of Exif, XMP, ICC; longer metadata is left out, or refused if it has many parts",
         "all-metadata": "bytes of all metadata of one image; the coder or the host leaves out the rest, with a warning",
         "ratio": "decoded bytes for each stored one, from 64 MiB of decoded bytes on",
-        "scans": "scans of a progressive picture",
-        "nesting": "boxes in boxes, pictures made of pictures",
+        "scans": "scans of a progressive image",
+        "nesting": "boxes in boxes, images made of images",
         "threads": "threads of one session; more are not started",
         "time": "milliseconds of one session (`deadlineExceeded`)",
     ]
@@ -44,12 +44,12 @@ import Testing
     }
 
     private static func table() throws -> String {
-        var text = "| `--limits` | `DecodeLimits` | strict | default | what it counts |\n|---|---|---|---|---|\n"
+        var text = "| `--limits` | `DecodeLimits` | strict | default | meaning |\n|---|---|---|---|---|\n"
         let members = Dictionary(
             uniqueKeysWithValues: Mirror(reflecting: DecodeLimits.default).children.map { ($0.label ?? "", $0.value) })
         #expect(members.count == ParsedArguments.limitNames.count)
         for (name, path) in ParsedArguments.limitNames {
-            // The member's name, found by changing its value.
+            // The member's name is found by changing its value.
             var changed = DecodeLimits.off
             changed[keyPath: path] = 7
             let member = try #require(Mirror(reflecting: changed).children.first { $0.value as? Int == 7 }?.label)
@@ -60,7 +60,7 @@ import Testing
         return text
     }
 
-    @Test func `says what the code says`() throws {
+    @Test func `matches the code`() throws {
         let (start, end) = ("<!-- limits -->\n", "<!-- end of limits -->\n")
         let page = String(decoding: try #require(readFile(Self.page)), as: UTF8.self)
         let first = try #require(page.range(of: start))

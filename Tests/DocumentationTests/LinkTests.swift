@@ -11,7 +11,7 @@ import Testing
     }()
 
     @Test(arguments: pages)
-    func `link only to what is there`(page: String) {
+    func `link only to existing targets`(page: String) {
         let folder = page.split(separator: "/").dropLast().joined(separator: "/")
 
         for match in Markdown(page).text.matches(of: /\]\(([^)]+)\)/) {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `of a plugin's code show it as it is`() throws {
+    @Test func `of a plugin show its current code`() throws {
         let room =
             Markdown("Plugins/Farbfeld/Plugin/Plugin.swift").text
             + Markdown("Plugins/Farbfeld/Codec/FarbfeldDecoder.swift").text
@@ -47,7 +47,7 @@ import Testing
         let place = TemporaryDirectory()
         let made = try run([".ci/pages", place.path], directory: Repository.root)
         #expect(made.status == 0, "\(made.stderr)")
-        place.write(Array("licence".utf8), to: "LICENSE")
+        place.write(Array("license".utf8), to: "LICENSE")
 
         for page in Self.pages.compactMap({ $0.split(separator: "/").last }) {
             let text = String(decoding: try #require(readFile(place.file(String(page)))), as: UTF8.self)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `of the catalogue's first page are all of them`() {
+    @Test func `are all listed on the first page of the catalogue`() {
         let first = Markdown.article("CoderHost").text
         for page in Self.pages where page.hasPrefix(Markdown.catalogue) && !page.hasSuffix("/CoderHost.md") {
             let name = page.split(separator: "/").last?.dropLast(3) ?? ""

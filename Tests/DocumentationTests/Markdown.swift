@@ -2,11 +2,11 @@ import TestSupport
 
 /// A Markdown file of the project.
 struct Markdown {
-    /// Between two fences: its language and its lines.
+    /// A fenced block: its language and its lines.
     struct Block {
         var language: String
         var lines: [String]
-        /// The heading it stands under.
+        /// The heading above the block.
         var heading: String
     }
 
@@ -14,7 +14,7 @@ struct Markdown {
     let text: String
     var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
 
-    /// Reads a file below the project's folder; a missing one is empty.
+    /// Reads a file of the project; a missing file is empty.
     init(_ path: String) {
         self.path = path
         text = String(decoding: readFile("\(Repository.root)/\(path)") ?? [], as: UTF8.self)
@@ -41,7 +41,7 @@ struct Markdown {
         return result
     }
 
-    /// The cells of the first table whose head begins with this word.
+    /// The cells of the first table whose header begins with this word.
     func table(_ first: String) -> [[String]] {
         var rows: [[String]] = []
         var isInside = false
@@ -56,7 +56,7 @@ struct Markdown {
         return Array(rows.dropFirst(2))
     }
 
-    /// What stands between `<!-- name -->` and `<!-- /name -->`.
+    /// The text between `<!-- name -->` and `<!-- /name -->`.
     func marked(_ name: String) -> String? {
         guard let start = text.firstRange(of: "<!-- \(name) -->\n")?.upperBound,
             let end = text.firstRange(of: "<!-- /\(name) -->")?.lowerBound, start <= end

@@ -5,7 +5,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-// The examples name types that the tests put their own makers in front of.
+// The examples use type names that the tests replace with their own factories.
 private typealias Host = CoderHost
 private typealias Source = ImageSource
 private typealias Sink = FileSink
@@ -18,7 +18,7 @@ private typealias Sink = FileSink
             ("playing", "Animation"), ("writing", "Animation"), ("making", "Animation"), ("folders", "CoderHost"),
             ("comparing", "Measuring"),
         ])
-    func `are the code that is compiled here`(name: String, page: String) throws {
+    func `equal the compiled code`(name: String, page: String) throws {
         let source = Markdown(Self.file).lines
         let start = try #require(source.firstIndex { $0.hasSuffix("// \(name) begins") }) + 1
         let end = try #require(source.firstIndex { $0.hasSuffix("// \(name) ends") })
@@ -28,59 +28,59 @@ private typealias Sink = FileSink
             Markdown.article(page).blocks.contains { $0.language == "swift" && $0.lines == compiled })
     }
 
-    @Test func `about animations are all of them compiled`() {
+    @Test func `about animations are all compiled`() {
         #expect(Markdown.article("Animation").blocks.count { $0.language == "swift" } == 3)
     }
 
-    @Test func `look into another folder first`() {
-        let folder = Self.makeHostElsewhere().configuration.directories.first
+    @Test func `search another folder first`() {
+        let folder = Self.makeHostElsewhere().configuration.search.directories.first
 
         #expect(folder?.path == "/opt/coderhost/lib/coderhost/plugins/1")
     }
 
     private static func makeHostElsewhere() -> Host {
         // folders begins
-        var folders = HostConfiguration.standardDirectories()
+        var folders = PluginSearch.standardDirectories()
         folders.insert(.init("/opt/coderhost/lib/coderhost/plugins/1", origin: .argument), at: 0)
         let host = CoderHost(configuration: HostConfiguration(directories: folders))
         // folders ends
         return host
     }
 
-    @Test func `compare two pictures`() throws {
+    @Test func `compare two images`() throws {
         #expect(try Self.compare(Self.makeHost()).isSame)
     }
 
-    private static func compare(_ host: Host) throws -> PictureComparison {
+    private static func compare(_ host: Host) throws -> ImageComparison {
         func ImageSource(path: String) throws -> Source {
-            try Source(path: Repository.fixture(path == "a.png" ? "pictures/rgba.png" : "pictures/rgba.webp"))
+            try Source(path: Repository.fixture(path == "a.png" ? "images/rgba.png" : "images/rgba.webp"))
         }
         func print(_: Any...) {}
         // comparing begins
         let a = try host.manager.decode(try ImageSource(path: "a.png")).pixels
         let b = try host.manager.decode(try ImageSource(path: "b.webp")).pixels
-        let comparison = try PictureComparison(a, b)
+        let comparison = try ImageComparison(a, b)
         print(comparison.psnr, comparison.ssim ?? 1, comparison.maximum)
         // comparing ends
         return comparison
     }
 
     private static func makeHost() -> Host {
-        let folder = HostConfiguration.PluginDirectory(Repository.products, origin: .argument)
+        let folder = PluginDirectory(Repository.products, origin: .argument)
         return Host(configuration: HostConfiguration(directories: [folder]))
     }
 
     @Test func `play every frame`() throws {
-        let picture = try Source(path: Repository.fixture("pictures/three-frames.gif"))
+        let source = try Source(path: Repository.fixture("images/three-frames.gif"))
         var shown = 0
 
-        try Self.play(picture) { _ in shown += 1 }
+        try Self.play(source) { _ in shown += 1 }
 
         #expect(shown == 9, "three frames, three times")
     }
 
-    private static func play(_ picture: Source, _ show: (PixelBuffer) -> Void) throws {
-        func ImageSource(path: String) throws -> Source { picture }
+    private static func play(_ source: Source, _ show: (PixelBuffer) -> Void) throws {
+        func ImageSource(path: String) throws -> Source { source }
         func CoderHost() -> Host { makeHost() }
         // playing begins
         let host = CoderHost()
@@ -98,12 +98,12 @@ private typealias Sink = FileSink
 
     @Test func `write the same animation in another format`() throws {
         let place = TemporaryDirectory()
-        let picture = try Source(path: Repository.fixture("pictures/three-frames.gif"))
+        let source = try Source(path: Repository.fixture("images/three-frames.gif"))
 
-        try Self.write(picture, into: place)
+        try Self.write(source, into: place)
 
         let manager = Self.makeHost().manager
-        let original = try AnimatedImage(picture, manager: manager)
+        let original = try AnimatedImage(source, manager: manager)
         let written = try AnimatedImage(try Source(path: place.file("cat.webp")), manager: manager)
         #expect(written.frameCount == 3)
         #expect(written.loopCount == .plays(3))
@@ -115,9 +115,9 @@ private typealias Sink = FileSink
         }
     }
 
-    private static func write(_ picture: Source, into place: TemporaryDirectory) throws {
+    private static func write(_ source: Source, into place: TemporaryDirectory) throws {
         let host = makeHost()
-        func ImageSource(path: String) throws -> Source { picture }
+        func ImageSource(path: String) throws -> Source { source }
         func FileSink(path: String, replacing: Bool) throws -> Sink {
             try Sink(path: place.file(path), replacing: replacing)
         }
@@ -136,7 +136,7 @@ private typealias Sink = FileSink
         // writing ends
     }
 
-    @Test func `make an animation of new pictures`() throws {
+    @Test func `create an animation from new images`() throws {
         let manager = Self.makeHost().manager
 
         let animation = try AnimatedImage(Source(try Self.make(manager)), manager: manager)
@@ -153,15 +153,15 @@ private typealias Sink = FileSink
         let sink = MemorySink()
         let encoder = try manager.makeAnimationEncoder(to: "gif", of: facts, into: sink)
         for step in 0..<4 {
-            let picture = try PixelBuffer(size: size, format: .rgb8)
+            let image = try PixelBuffer(size: size, format: .rgb8)
             for y in 0..<size.height {
-                picture.withMutableRow(y) { row in
+                image.withMutableRow(y) { row in
                     for x in 0..<size.width {
                         row.storeBytes(of: UInt8(64 * step), toByteOffset: 3 * x, as: UInt8.self)
                     }
                 }
             }
-            try encoder.add(picture, duration: .milliseconds(250))
+            try encoder.add(image, duration: .milliseconds(250))
         }
         try encoder.finish()
         let bytes = sink.bytes

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An installed coderhost and the part of the source tree that the README's commands speak of.
+/// An installed coderhost and the part of the source tree that the README's commands use.
 struct Demonstration {
     let place = TemporaryDirectory()
     var tree: String { place.file("tree") }
@@ -20,14 +20,14 @@ struct Demonstration {
             cp -r Sources/CCoderPlugin/include "$OLDPWD/$prefix"
             sed 's/@ABI_MAJOR@/1/; s/@VERSION@/0.1.0/' Sources/CCoderPlugin/coderhost-plugin.pc.in \
                 >"$OLDPWD/$prefix/lib/pkgconfig/coderhost-plugin.pc"
-            cp -r Fixtures/pictures Fixtures/hostile "$OLDPWD/tree/Fixtures"
+            cp -r Fixtures/images Fixtures/hostile "$OLDPWD/tree/Fixtures"
             cp -r Tests/ThirdParty/qoi "$OLDPWD/tree/Tests/ThirdParty"
             """
         let result = try TestSupport.run(["bash", "-euc", script], directory: place.path)
         if result.status != 0 { throw PluginBuilder.Failure(description: result.stderr) }
     }
 
-    /// Runs commands one after the other in one shell, and answers what each wrote and how it ended.
+    /// Runs commands in one shell, and returns the output and status of each.
     func run(_ commands: [String]) throws -> [(output: String, status: Int32)] {
         let script = commands.map { "printf '\\036'\n{ \($0)\n} 2>&1\nprintf '\\037%d' $?" }.joined(separator: "\n")
         let result = try TestSupport.run(
@@ -48,7 +48,7 @@ struct Demonstration {
 @Suite(.timeLimit(.minutes(40))) struct `The README` {
     static let blocks = Markdown.readme.blocks.filter { $0.language == "sh" }
 
-    /// Commands of a block that shows a session, each with the output that is shown.
+    /// The commands of a block that shows a session, each with its output.
     private static func session(_ block: Markdown.Block) -> [(command: String, shown: [String])] {
         var result: [(command: String, shown: [String])] = []
         for line in block.lines {
@@ -62,7 +62,7 @@ struct Demonstration {
     }
 
     @Test(arguments: blocks.indices.filter { blocks[$0].lines.first?.hasPrefix("$ ") == true })
-    func `shows what its commands really print`(index: Int) throws {
+    func `shows the actual output of its commands`(index: Int) throws {
         let session = Self.session(Self.blocks[index])
 
         let results = try Demonstration().run(session.map(\.command))
@@ -76,7 +76,7 @@ struct Demonstration {
     }
 
     @Test(arguments: blocks.indices.filter { blocks[$0].lines.first?.hasPrefix("$ ") == false })
-    func `names only targets that make has`(index: Int) throws {
+    func `names only existing make targets`(index: Int) throws {
         for line in Self.blocks[index].lines {
             let command = line.prefix { $0 != "#" }.split(separator: " ").map(String.init)
 
@@ -85,7 +85,7 @@ struct Demonstration {
         }
     }
 
-    @Test func `has commands in every place that speaks of them`() {
+    @Test func `has the commands that its text refers to`() {
         #expect(Self.blocks.count >= 4)
         #expect(Self.blocks.flatMap(\.lines).contains { $0.contains("convert") })
     }
@@ -94,7 +94,7 @@ struct Demonstration {
         #expect(Markdown.readme.lines.count <= 161, "160 lines and the end of the last")
     }
 
-    @Test func `shows the code of the teaching room as it is`() throws {
+    @Test func `shows the current code of the example plugin`() throws {
         let room = Markdown("Plugins/Farbfeld/Codec/FarbfeldDecoder.swift").text
         let blocks = Markdown.readme.blocks.filter { $0.language == "swift" && $0.heading.contains("coder") }
 
@@ -102,7 +102,7 @@ struct Demonstration {
         for block in blocks { #expect(room.contains(block.lines.joined(separator: "\n"))) }
     }
 
-    @Test func `lists the formats that the plugins serve`() throws {
+    @Test func `lists the formats of the plugins`() throws {
         let wanted = try FormatsTable.make()
         let readme = Markdown.readme
 
@@ -116,7 +116,7 @@ struct Demonstration {
         )
     }
 
-    @Test func `tells figures with the command that produced them`() throws {
+    @Test func `states the command for each figure`() throws {
         let figures = try #require(Markdown.readme.marked("numbers"))
 
         #expect(figures.contains("make bench") && figures.contains("| photo12.jpg |"))

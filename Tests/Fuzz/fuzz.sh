@@ -1,11 +1,11 @@
 #!/bin/bash
-# Looks for inputs that crash, hang or fool what takes bytes from strangers, guided by the branches they reach.
+# Searches for inputs that crash or hang the readers of untrusted bytes, guided by the branches they reach.
 #
 #   Tests/Fuzz/fuzz.sh [SECONDS-FOR-EACH-TARGET] [TARGET…]
 #
-# Everything is built once more, with libFuzzer and the address sanitizer, into .build/fuzz; inputs that reach something
-# new are kept in .build/fuzz/corpus. What is found is written to .build/fuzz/found; it becomes a file under
-# Fixtures/found/TARGET together with its repair.
+# Builds everything once more, with libFuzzer and the address sanitizer, into .build/fuzz. Keeps inputs that reach new
+# branches in .build/fuzz/corpus, and writes findings to .build/fuzz/found. A finding becomes a file under
+# Fixtures/found/TARGET together with its fix.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -23,7 +23,7 @@ for product in coderhost-fuzz coder-{farbfeld,jpeg,png,apng,webp,awebp,gif,heif,
 done
 tool=$(realpath $build/release/coderhost-fuzz)
 
-# One report is one report: the backtracer would start a debugger for it. What the runtime never gives back is no leak.
+# No backtraces: the backtracer would start a debugger for each report. No leak checks: the runtime keeps some memory.
 export SWIFT_BACKTRACE=enable=no
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_odr_violation=0
 mkdir -p $build/found

@@ -1,7 +1,7 @@
 /*
- * choice.h - what the judge writes into a copy of the attacking plugin: which attack it runs, when, and at which targets.
+ * choice.h - the orders that the judge writes into a copy of the attacking plugin: attack, stage and targets.
  *
- * A constructor has no input and an empty environment, so the choice stands in the plugin's data.
+ * A constructor has no input and an empty environment, so the choice is in the plugin's data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* When an attack runs. */
+/* The stages of an attack. */
 enum {
     AT_LOAD = 1,   /* in the constructor                                                        */
     AT_INIT = 2,   /* in the plugin's init function                                             */
@@ -28,8 +28,8 @@ struct choice {
     char     mark[48];
     char     attack[48];
     char     place[256];        /* a folder of mode 0700 with the file `key` of mode 0600                */
-    char     abstract_name[64]; /* of a socket that the judge listens on, and of a message queue        */
-    uint64_t canary_address;    /* 16 bytes in the canary process that nobody else may read or write    */
+    char     abstract_name[64]; /* of the judge's socket, and of a message queue                        */
+    uint64_t canary_address;    /* 16 bytes in the canary that other processes must not access          */
     int32_t  stage;
     int32_t  canary;            /* the number of a process of the same user                             */
     int32_t  tcp_port;          /* on 127.0.0.1                                                         */
@@ -40,7 +40,7 @@ struct choice {
 #define CANARY_SECRET "canary's secret"
 #define CANARY_DAMAGE "canary's damage"
 #define KEY_SECRET    "the key's secret"
-/* Behind it stands the value; no plugin contains both in one piece. */
+/* The value follows it; no plugin contains both contiguously. */
 #define VARIABLE_NAME "CODERHOST_CANARY"
 
 #endif

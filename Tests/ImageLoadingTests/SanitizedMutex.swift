@@ -1,6 +1,6 @@
 #if THREAD_SANITIZER
     import ImageProcessing
 
-    /// Of two locks with one name the one that the sanitizer knows.
+    /// Selects the lock that the sanitizer supports.
     typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif

@@ -21,7 +21,7 @@ import Testing
         return blob + short(0xA003, 480) + bytes(0, 4) + [9]
     }
 
-    /// Tags and first value bytes of IFD0, as read by another walk than the one under test.
+    /// The tags and first value bytes of IFD0, read by code independent of the code under test.
     private static func directory(_ blob: [UInt8], isBigEndian: Bool) -> [[Int]] {
         func number(_ at: Int, _ count: Int) -> Int {
             let bytes = blob[at..<at + count]
@@ -45,7 +45,7 @@ import Testing
         let after = Self.directory(stored, isBigEndian: isBigEndian)
         #expect(ExifOrientation.read(stored) == .left)
         #expect(after == (before + [[0x0112, 8]]).sorted { $0[0] < $1[0] })
-        #expect(Array(stored[8..<blob.count]) == Array(blob[8...]), "nothing is moved")
+        #expect(Array(stored[8..<blob.count]) == Array(blob[8...]), "no byte moves")
     }
 
     @Test func `that has an orientation keeps its length`() {
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 9, 10, 21, 33])
-    func `that is cut off stays as it is`(count: Int) {
+    func `that is truncated stays unchanged`(count: Int) {
         let blob = Array(Self.blob([0x0100], isBigEndian: true).prefix(count))
 
         #expect(ExifOrientation.storing(.left, in: blob) == blob)
@@ -73,10 +73,10 @@ import Testing
 
         let width: [UInt8] = isBigEndian ? [0, 1, 0x11, 0x70] : [0x70, 0x11, 1, 0]
         let height: [UInt8] = isBigEndian ? [2, 1] : [1, 2]
-        // IFD0 ends at 26; the Exif directory has its first value 10 bytes behind its start, the second 12 later.
+        // IFD0 ends at 26. The Exif directory's first value is 10 bytes after its start, the second 12 bytes later.
         #expect(Array(changed[36..<40]) == width)
         #expect(Array(changed[48..<50]) == height)
         #expect(changed.count == blob.count)
-        #expect(Array(tooLarge[48..<50]) == Array(blob[48..<50]), "SHORT holds no such side")
+        #expect(Array(tooLarge[48..<50]) == Array(blob[48..<50]), "the side does not fit in a SHORT")
     }
 }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `is cut off at the end and zeroed elsewhere, no longer led to, and the rest stays`(bigEndian: Bool) {
+    func `is cut off at the end, zeroed elsewhere and unlinked, and the rest stays`(bigEndian: Bool) {
         var (bytes, link, thumbnail) = blob(bigEndian: bigEndian)
         #expect(ExifThumbnail.removing(bytes).count == thumbnail.lowerBound)
         #expect(ExifThumbnail.removing(bytes + [0, 0]).count == thumbnail.lowerBound)
@@ -40,9 +40,9 @@ import Testing
         #expect(ExifThumbnail.removing(without) == without)
     }
 
-    @Test func `of no blob that was cut or says nothing is looked for outside of it`() {
+    @Test func `of a truncated or empty blob is never read outside of it`() {
         let (bytes, link, _) = blob(bigEndian: false)
-        // What ends with IFD0.
+        // Blobs that end with IFD0.
         let thumbnailless = link + 4
 
         for count in 0..<bytes.count { #expect(ExifThumbnail.removing(Array(bytes[..<count])).count == count) }
@@ -56,10 +56,10 @@ import Testing
         #expect(ExifThumbnail.removing(ExifOrientation.blob(.left)) == ExifOrientation.blob(.left))
     }
 
-    @Test func `erases nothing in front of it, whatever it says of itself`() {
+    @Test func `never erases bytes before it, even with forged offsets`() {
         let (bytes, link, _) = blob(bigEndian: false)
         var lying = bytes
-        // IFD1: the start is the value of its first field, the length that of its second.
+        // IFD1: its first field holds the start, its second the length.
         let first = link + 4 + 2 + 8
         lying.replaceSubrange(first..<first + 4, with: [8, 0, 0, 0])
         lying.replaceSubrange(first + 12..<first + 16, with: [UInt8(bytes.count - 8), 0, 0, 0])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct `Exif orientation` {
     @Test(arguments: Orientation.allCases)
-    func `maps every pixel of the upright picture to another stored pixel`(orientation: Orientation) {
+    func `maps every pixel of the upright image to another stored pixel`(orientation: Orientation) {
         let size = PixelSize(3, 2)
         let upright = orientation.applied(to: size)
 

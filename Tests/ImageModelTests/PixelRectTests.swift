@@ -8,9 +8,10 @@ import Testing
         (PixelRect(x: 0, y: 0, width: 100, height: 80), true), (PixelRect(x: 99, y: 79, width: 1, height: 1), true),
         (PixelRect(x: 1, y: 0, width: 100, height: 80), false), (PixelRect(x: -1, y: 0, width: 5, height: 5), false),
         (PixelRect(x: 0, y: 79, width: 1, height: 2), false), (PixelRect(x: .max, y: 0, width: .max, height: 1), false),
-        (PixelRect(x: 1, y: 1, width: .max, height: .max), false), (PixelRect(x: .min, y: 0, width: 1, height: 1), false),
+        (PixelRect(x: 1, y: 1, width: .max, height: .max), false),
+        (PixelRect(x: .min, y: 0, width: 1, height: 1), false),
     ])
-    func `contains what lies inside, at any coordinates`(other: PixelRect, isInside: Bool) {
+    func `contains rectangles inside it, at any coordinates`(other: PixelRect, isInside: Bool) {
         #expect(canvas.contains(other) == isInside)
     }
 
@@ -18,7 +19,7 @@ import Testing
         (PixelRect(x: 90, y: -5, width: 20, height: 10), PixelRect(x: 90, y: 0, width: 10, height: 5)),
         (PixelRect(x: 10, y: 10, width: .max, height: .max), PixelRect(x: 10, y: 10, width: 90, height: 70)),
     ])
-    func `has the part that both cover`(other: PixelRect, part: PixelRect) {
+    func `intersects with an overlapping rectangle`(other: PixelRect, part: PixelRect) {
         #expect(canvas.intersection(other) == part && other.intersection(canvas) == part)
     }
 
@@ -26,7 +27,7 @@ import Testing
         PixelRect(x: 100, y: 0, width: 1, height: 1), PixelRect(x: .max, y: .max, width: .max, height: .max),
         PixelRect(x: .min, y: .min, width: 1, height: 1),
     ])
-    func `has no part of one that lies outside`(other: PixelRect) {
+    func `has an empty intersection with a rectangle outside`(other: PixelRect) {
         #expect(canvas.intersection(other).isEmpty && other.intersection(canvas).isEmpty)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         var testDescription: String { "\(size) into \(box), aspect \(keepsAspect), up \(enlarges)" }
     }
 
-    /// The anchor's own numbers (C-22, C-23, C-24) and what follows from its rules.
+    /// The numbers of cases C-22, C-23 and C-24, and further cases by the same rules.
     static let fits = [
         Fit(size: (100, 200), box: (150, 150), result: (75, 150)),
         Fit(size: (100, 200), box: (150, 150), enlarges: true, result: (75, 150)),

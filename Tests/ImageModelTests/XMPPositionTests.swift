@@ -16,18 +16,18 @@ import Testing
         (#"<d exif:GPSLatitude="1,2N"#, #"<d exif:GPSLatitude="1,2N"#), ("<exif:GPSLatitude>1", "<exif:GPSLatitude>1"),
         (":GPS", ":GPS"), ("", ""), ("<a:GPSX><b>1</b></a:GPSX>", "<a:GPSX><b>1</b></a:GPSX>"),
     ])
-    func `is removed from attributes and elements, and nothing else is`(before: String, after: String) {
+    func `is removed from attributes and elements, without other changes`(before: String, after: String) {
         #expect(removing(before) == after)
     }
 
-    /// A search to the end for each of them would take hours.
+    /// With a search to the end for each of them, this would take hours.
     @Test(.timeLimit(.minutes(40)), arguments: ["<a:GPSX>", "<a:GPSX ", " a:GPSX=", "a:GPS", " a:GPSX='"])
-    func `is looked for in linear time`(piece: String) {
+    func `is searched in linear time`(piece: String) {
         let packet = Array(String(repeating: piece, count: 200_000).utf8)
         #expect(XMPPosition.removing(packet).count <= packet.count)
     }
 
-    @Test func `is known to be there or not`() {
+    @Test func `is detected`() {
         #expect(XMPPosition.isStored(in: Array(#"<d exif:GPSLatitude="1,2N"/>"#.utf8)))
         #expect(!XMPPosition.isStored(in: Array(#"<d exif:ImageWidth="12"/>"#.utf8)))
     }

@@ -14,7 +14,7 @@ import Testing
         #expect(cache.statistics == (1, 2))
     }
 
-    @Test func `tells profiles apart by their bytes and tone mapping by its numbers`() throws {
+    @Test func `distinguishes profiles by their bytes and tone mappings by their values`() throws {
         let cache = ColorTransformCache()
         let a = try cache.transform(from: colorFixture("adobe-rgb.icc"), .rgb8, to: .sRGB, .rgb8)
         let b = try cache.transform(from: colorFixture("display-p3-sampled.icc"), .rgb8, to: .sRGB, .rgb8)
@@ -25,7 +25,7 @@ import Testing
         #expect(c !== d)
     }
 
-    @Test func `forgets what was used longest ago`() throws {
+    @Test func `drops the least recently used transform`() throws {
         let cache = ColorTransformCache(maxCount: 2)
         let first = try cache.transform(from: .displayP3, .rgb8, to: .sRGB, .rgb8)
         _ = try cache.transform(from: .displayP3, .rgba8, to: .sRGB, .rgba8)
@@ -37,16 +37,16 @@ import Testing
         #expect(cache.statistics.misses == 4)
     }
 
-    @Test func `keeps no more bytes of profiles than it may`() throws {
+    @Test func `limits the bytes of kept profiles`() throws {
         let cache = ColorTransformCache(maxBytes: 600)
         let small = try cache.transform(from: colorFixture("adobe-rgb.icc"), .rgb8, to: .sRGB, .rgb8)
-        // Larger than all room: used, not kept, and nothing is dropped for it.
+        // Larger than the cache: used but not kept, and no other entry is dropped.
         _ = try cache.transform(from: colorFixture("cmyk-table.icc"), .cmyk8, to: .sRGB, .rgb8)
         #expect(try cache.transform(from: colorFixture("adobe-rgb.icc"), .rgb8, to: .sRGB, .rgb8) === small)
         #expect(cache.statistics == (1, 2))
     }
 
-    @Test func `remembers that a profile is bad`() throws {
+    @Test func `keeps the transform of a damaged profile`() throws {
         let cache = ColorTransformCache()
         let first = try cache.transform(from: .icc([1, 2, 3]), .rgb8, to: .sRGB, .rgb8)
         #expect(first.warning != nil)
@@ -60,7 +60,7 @@ import Testing
         let expected = try ColorTransform(from: colorFixture(name), .rgb8, to: .sRGB, .rgb8).bytes(pixels)
         let profile = colorFixture(name)
         DispatchQueue.concurrentPerform(iterations: 16) { index in
-            // Every third one pushes the others out.
+            // Every third transform evicts the others.
             if index % 3 == 0 { _ = try? cache.transform(from: .displayP3, .rgba16, to: .sRGB, .rgba8) }
             let transform = try? cache.transform(from: profile, .rgb8, to: .sRGB, .rgb8)
             #expect(transform?.bytes(pixels) == expected)

@@ -12,7 +12,7 @@ import Testing
         return bytes
     }
 
-    /// Converts a few pixels, whatever the profile; a picture is never lost because of it.
+    /// Converts a few pixels with any profile; a profile never makes a conversion fail.
     @discardableResult
     private func use(_ profile: [UInt8], _ format: PixelFormat) throws -> ColorTransform {
         let transform = try ColorTransform(
@@ -24,7 +24,7 @@ import Testing
         return transform
     }
 
-    @Test(arguments: names) func `cut at every byte are ignored with a warning`(name: String) throws {
+    @Test(arguments: names) func `truncated at every byte are ignored with a warning`(name: String) throws {
         let whole = bytes(name)
         let format: PixelFormat = name.hasPrefix("gray") ? .gray8 : .rgb8
         #expect(try use(whole, format).warning == nil)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `cut with a size that agrees do no harm`() throws {
+    @Test func `truncated with a matching size do no harm`() throws {
         for name in ["adobe-rgb.icc", "cmyk-table.icc", "rgb-table.icc"] {
             let whole = bytes(name)
             for count in stride(from: 132, to: whole.count, by: whole.count < 1000 ? 1 : 97) {
@@ -55,14 +55,14 @@ import Testing
     @Test(arguments: [
         "adobe-rgb.icc", "display-p3-sampled.icc", "rgb-table.icc", "cmyk-table.icc", "gray-gamma-18.icc",
     ])
-    func `with noise behind the header do no harm`(name: String) throws {
+    func `with noise after the header do no harm`(name: String) throws {
         let whole = bytes(name)
         let format: PixelFormat = name.hasPrefix("gray") ? .gray8 : name.hasPrefix("cmyk") ? .cmyk8 : .rgb8
         var random = SeededRandom(2)
         for _ in 0..<50 {
             var damaged = whole
             for _ in 0..<Int.random(in: 1...20, using: &random) {
-                // Mostly the table of tags and the first of their bytes.
+                // Mostly changes the tag table and the start of the tag data.
                 let end = Bool.random(using: &random) ? min(400, whole.count) : whole.count
                 damaged[Int.random(in: 128..<end, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
@@ -73,31 +73,31 @@ import Testing
     @Test(
         arguments: [
             (0, [0xFF, 0xFF, 0xFF, 0xFF], "a size beyond the end"), (0, [0, 0, 0, 1], "a size below the header"),
-            (12, Array("link".utf8), "a link"), (12, Array("nmcl".utf8), "named colours"),
+            (12, Array("link".utf8), "a link"), (12, Array("nmcl".utf8), "named colors"),
             (16, Array("Lab ".utf8), "Lab"),
             (16, Array("XYZ ".utf8), "XYZ"), (16, Array("6CLR".utf8), "six inks"),
             (20, Array("RGB ".utf8), "RGB as PCS"),
             (36, [0, 0, 0, 0], "no signature"), (128, [0xFF, 0xFF, 0xFF, 0xFF], "too many tags"),
         ] as [(Int, [UInt8], String)])
-    func `whose header lies are ignored`(offset: Int, value: [UInt8], what: String) throws {
+    func `with a wrong header are ignored`(offset: Int, value: [UInt8], what: String) throws {
         var profile = bytes("adobe-rgb.icc")
         profile.replaceSubrange(offset..<offset + 4, with: value)
         #expect(try use(profile, .rgb8).warning != nil, "\(what)")
     }
 
-    @Test func `without a curve or with one of no numbers are ignored`() throws {
+    @Test func `with a missing or an empty curve are ignored`() throws {
         var profile = bytes("adobe-rgb.icc")
-        // The name of the tag rTRC.
+        // The entry of the tag rTRC.
         let entry = 132 + 12 * 6
         #expect(Array(profile[entry..<entry + 4]) == Array("rTRC".utf8))
         profile[entry] = 0x78
         #expect(try use(profile, .rgb8).warning != nil)
     }
 
-    @Test func `of another kind than the pixels are ignored`() throws {
+    @Test func `for other pixels are ignored`() throws {
         #expect(
             try use(bytes("adobe-rgb.icc"), .gray8).warning
-                == "the colour profile was ignored: it is for RGB, the picture is gray")
+                == "the color profile was ignored: it is for RGB, the image is gray")
         #expect(try use(bytes("gray-gamma-18.icc"), .rgba8).warning != nil)
         #expect(try use(bytes("cmyk-table.icc"), .rgb8).warning != nil)
         #expect(try use(bytes("adobe-rgb.icc"), .cmyk8).warning != nil)

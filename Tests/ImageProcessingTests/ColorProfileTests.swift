@@ -13,7 +13,7 @@ import Testing
         ImageInfo(size: PixelSize(1, 1), nativeFormat: format, color: color)
     }
 
-    @Test func `code points win where the file says so`() {
+    @Test func `preferred code points take precedence`() {
         let color = ColorDescription(codePoints: hlg, hasProfile: true, prefersCodePoints: true, gamma: gamma)
         #expect(ColorProfile(of: info(color), metadata: [profile]) == .codePoints(hlg))
     }
@@ -34,19 +34,19 @@ import Testing
         #expect(nothing == .assumed && nothing.description == "assumed sRGB")
     }
 
-    @Test func `unspecified code points say nothing`() {
+    @Test func `unspecified code points are ignored`() {
         let none = CodePoints(primaries: 2, transfer: 2, matrix: 2, isFullRange: true)
         #expect(ColorProfile(of: info(ColorDescription(codePoints: none)), metadata: []) == .assumed)
         let preferred = ColorDescription(codePoints: none, hasProfile: true, prefersCodePoints: true)
         #expect(ColorProfile(of: info(preferred), metadata: [profile]) == .icc([1, 2, 3]))
     }
 
-    @Test func `inks have no code points and no gamma`() {
+    @Test func `CMYK has no code points and no gamma`() {
         let color = ColorDescription(codePoints: .sRGB, gamma: gamma)
         #expect(ColorProfile(of: info(color, .cmyk8), metadata: []) == .assumed)
     }
 
-    @Test func `a gamma like that of sRGB says nothing`() {
+    @Test func `a gamma like that of sRGB is ignored`() {
         let points: [UInt32] = [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6000]
         #expect(CalibratedColor(gamma: 45_455) == nil)
         #expect(CalibratedColor(gamma: 45_000) == nil)
@@ -56,7 +56,7 @@ import Testing
         #expect(CalibratedColor(gamma: .max) == nil)
     }
 
-    @Test func `primaries that make no space are left out`() throws {
+    @Test func `primaries that define no color space are ignored`() throws {
         let line: [UInt32] = [31_270, 32_900, 10_000, 10_000, 20_000, 20_000, 30_000, 30_000]
         #expect(try #require(CalibratedColor(gamma: 100_000, chromaticities: line)).chromaticities == nil)
         let zeros = [UInt32](repeating: 0, count: 8)
@@ -65,16 +65,16 @@ import Testing
         #expect(try #require(CalibratedColor(gamma: 100_000, chromaticities: huge)).chromaticities == nil)
     }
 
-    @Test func `light beyond the screen is known from code points and from a tag`() throws {
+    @Test func `high dynamic range is detected from code points and from a tag`() throws {
         #expect(ColorProfile.codePoints(hlg).isHighDynamicRange)
         #expect(!ColorProfile.displayP3.isHighDynamicRange)
         #expect(ColorProfile.icc(try tagged(9, 16)).isHighDynamicRange)
     }
 
-    /// A profile of sRGB that says by a tag that it is something else.
+    /// Returns an sRGB profile with a tag that declares other code points.
     private func tagged(_ primaries: UInt8, _ transfer: UInt8) throws -> [UInt8] {
         var bytes = try #require(ColorProfile.sRGB.iccBytes())
-        // Instead of the copyright.
+        // The tag replaces the copyright.
         let entry = 132 + 12
         #expect(Array(bytes[entry..<entry + 4]) == Array("cprt".utf8))
         bytes.replaceSubrange(entry..<entry + 4, with: Array("cicp".utf8))
@@ -103,13 +103,13 @@ import Testing
         #expect(bytes.count < 640 && bytes == profile.iccBytes(isGray: isGray))
         #expect(try ICCHeader(bytes).space == (isGray ? .gray : .rgb))
         guard case .shape(let shape) = try #require(ProfileReader.read(bytes, isGray: isGray)) else {
-            Issue.record("the library sees more than curves and a matrix")
+            Issue.record("the library finds more than curves and a matrix")
             return
         }
         #expect(shape.isSRGBInEffect == (profile == .sRGB || isGray && profile == .displayP3))
     }
 
-    @Test func `say the same as the code points they were made of`() throws {
+    @Test func `are equivalent to their code points`() throws {
         for profile in [ColorProfile.displayP3, Self.linear] {
             let written = ColorProfile.icc(try #require(profile.iccBytes()))
             let colors: [UInt8] = [200, 100, 50, 3, 250, 90, 0, 0, 0, 255, 255, 255, 17, 17, 200]
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `do not exist for light beyond the screen`() {
+    @Test func `do not exist for high dynamic range`() {
         for transfer: UInt8 in [16, 18, 2, 9] {
             let points = CodePoints(primaries: 9, transfer: transfer, matrix: 0, isFullRange: true)
             #expect((ColorProfile.codePoints(points).iccBytes() == nil) == (transfer != 2))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProcessing
 
-/// Numbers computed by other code from BT.2100-2, BT.2390-11 and BT.709, in double precision.
+/// Expected values computed by independent code from BT.2100-2, BT.2390-11 and BT.709, in double precision.
 @Suite struct `Tone mapping` {
     private func gray(_ transfer: UInt8, _ codes: [Int], _ mapping: ToneMapping = .standard) throws -> [Int] {
         let points = CodePoints(primaries: 9, transfer: transfer, matrix: 0, isFullRange: true)
@@ -31,7 +31,7 @@ import Testing
         for (value, expected) in zip(try gray(18, codes), wanted) { #expect(abs(Double(value) - expected) <= 40) }
     }
 
-    @Test func `colours keep the ratio of their light`() throws {
+    @Test func `colors keep the ratio of their light`() throws {
         for (value, expected) in zip(try colors(16, [38_000, 30_000, 25_000]), [65_535, 29_069.4, 20_155]) {
             #expect(abs(Double(value) - expected) <= 60)
         }
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [16, 18] as [UInt8]) func `more light is never darker`(transfer: UInt8) throws {
         let ramp = Array(stride(from: 0, through: 65_535, by: 15))
         let levels = try gray(transfer, ramp)
-        // But for the rounding of the tables, where the curve is flat.
+        // Except for the rounding of the tables, where the curve is flat.
         #expect(zip(levels, levels.dropFirst()).allSatisfy { $0 <= $1 + 1 })
         #expect(levels.first == 0 && levels.last == 65_535)
     }
@@ -54,13 +54,13 @@ import Testing
         #expect(try gray(16, [49_271], ToneMapping(peak: 4000))[0] < 65_000)
     }
 
-    @Test func `a peak below the screen's white leaves light alone`() throws {
+    @Test func `a peak below the screen's white keeps light unchanged`() throws {
         // 100 of 203 cd/m² are 0.4926 of the light, 0.7305 as sRGB.
         let value = try gray(16, [33_297], ToneMapping(peak: 203))[0]
         #expect(abs(Double(value) / 65_535 - 0.7305) < 0.001)
     }
 
-    @Test func `numbers that are none are replaced`() {
+    @Test func `invalid numbers are replaced`() {
         #expect(ToneMapping(peak: .nan, white: .infinity) == .standard)
         #expect(ToneMapping(peak: -5, white: 1e9) == ToneMapping(peak: 1, white: 10_000))
     }

@@ -1,19 +1,19 @@
+import HostSystem
 import ImageModel
+@testable import ImageProcessing
 import TestSupport
 import Testing
-
-@testable import ImageProcessing
 
 /// A profile below Fixtures/color.
 func colorFixture(_ name: String) -> ColorProfile { .icc(readFile(Repository.fixture("color/\(name)")) ?? []) }
 
-/// A number as this machine stores it.
+/// Returns the native-endian bytes of a number.
 private func stored<Number: FixedWidthInteger>(_ value: Number) -> [UInt8] {
     (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: value.littleEndian >> (8 * $0)) }
 }
 
 extension ColorTransform {
-    /// One row, as bytes.
+    /// Converts one row of bytes.
     func bytes(_ source: [UInt8]) -> [UInt8] {
         let count = source.count / sourceFormat.bytesPerPixel
         var target = [UInt8](repeating: 0xAA, count: count * targetFormat.bytesPerPixel)
@@ -21,7 +21,7 @@ extension ColorTransform {
         return target
     }
 
-    /// One row of 16 bit samples.
+    /// Converts one row of 16-bit samples.
     func samples(_ source: [Int]) -> [Int] {
         let result = bytes(source.flatMap { stored(UInt16($0)) })
         return result.withSpan { span in
@@ -52,7 +52,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         return colors.flatMap { $0 }
     }
 
-    // MARK: Against another program
+    // MARK: Compared with another program
 
     @Test func `agrees with Little CMS on a matrix and a gamma`() throws {
         let transform = try toSRGB(colorFixture("adobe-rgb.icc"))
@@ -73,7 +73,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
 
     @Test func `agrees with Little CMS on tables`() throws {
         let colors = try toSRGB(colorFixture("rgb-table.icc"))
-        // The library makes a grid of 33 points of the table of 17.
+        // For this table of 17 points the library uses a grid of 33 points.
         #expect(largestDifference(colors.bytes(Self.cube(3)), ColorGoldens.rgbTable) <= 3)
         let inks = try toSRGB(colorFixture("cmyk-table.icc"), .cmyk8, .rgb8)
         #expect(largestDifference(inks.bytes(Self.cube(4)), ColorGoldens.cmyk) <= 2)
@@ -92,9 +92,10 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(largestDifference(try toSRGB(.icc(source)).bytes(pixels), other) <= 1)
     }
 
-    // MARK: By hand
+    // MARK: Computed values
 
-    /// Made with the published chromaticities, curves and Bradford in double precision by other code.
+    /// Computed from the published chromaticities, curves and Bradford matrix, in double precision, by independent
+    /// code.
     @Test(
         arguments: [
             (12, 13, [255, 0, 0], [255, 0, 0]), (12, 13, [0, 255, 0], [0, 255, 0]),
@@ -111,7 +112,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
     func `code points become sRGB`(primaries: UInt8, transfer: UInt8, color: [UInt8], expected: [Double]) throws {
         let transform = try toSRGB(codes(primaries, transfer))
         for (value, wanted) in zip(transform.bytes(color), expected) {
-            // To nearest, and a fifth of a level for the table behind it.
+            // Rounding to nearest, plus a fifth of a level for the table.
             #expect(abs(Double(value) - wanted) <= 0.71, "\(primaries)/\(transfer) \(color)")
         }
     }
@@ -121,7 +122,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         for (value, wanted) in zip(wide, [55_229.48, 23_800.69, 7954.68]) { #expect(abs(Double(value) - wanted) <= 2) }
         let gray = try toSRGB(codes(1, 8), .gray16).samples([1000, 30_000])
         for (value, wanted) in zip(gray, [8497.7, 46_321.8]) { #expect(abs(Double(value) - wanted) <= 2) }
-        // Neighbours stay apart.
+        // Neighboring values stay distinct.
         let ramp = Array(40_000..<40_256)
         #expect(Set(try toSRGB(codes(1, 4), .gray16).samples(ramp)).count == 256)
     }
@@ -141,7 +142,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
 
     // MARK: Alpha and formats
 
-    @Test func `alpha is passed through`() throws {
+    @Test func `alpha is unchanged`() throws {
         let straight = try toSRGB(.displayP3, .rgba8).bytes([200, 100, 50, 0, 200, 100, 50, 7, 200, 100, 50, 255])
         #expect(straight == [215, 93, 31, 0, 215, 93, 31, 7, 215, 93, 31, 255])
         #expect(try toSRGB(.displayP3, .bgra8).bytes([50, 100, 200, 9]) == [31, 93, 215, 9])
@@ -152,7 +153,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(try toSRGB(.displayP3, opaque, .rgb8).bytes([200, 100, 50, 255]) == [215, 93, 31])
     }
 
-    @Test func `premultiplied colours are divided by alpha first`() throws {
+    @Test func `premultiplied colors are divided by alpha first`() throws {
         let format = PixelFormat(.rgba, bits: 16, alpha: .premultiplied)
         let result = try toSRGB(.displayP3, format).samples([25_700, 12_850, 6425, 32_768, 0, 0, 0, 0])
         let alpha = 32_768.0 / 65_535
@@ -171,7 +172,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(try ColorTransform(from: .sRGB, format, to: .sRGB, .rgb8).bytes(source) == [200, 100, 50, 255, 0, 1])
     }
 
-    @Test func `floats that are no numbers become colours`() throws {
+    @Test func `floats that are not numbers become colors`() throws {
         let format = PixelFormat(.rgba, bits: 32, numeric: .float)
         let odd: [Float] = [.nan, .infinity, -.infinity, .nan, -1, 2, 0.5, .infinity]
         let bytes = odd.flatMap { stored($0.bitPattern) }
@@ -180,18 +181,18 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(try toSRGB(colorFixture("rgb-table.icc"), format, .rgba8).bytes(bytes).count == 8)
     }
 
-    @Test func `colours become gray by their luma in sRGB`() throws {
+    @Test func `colors become gray by their luma in sRGB`() throws {
         let gray = try toSRGB(.displayP3, .rgb8, .gray8).bytes([200, 100, 50, 128, 128, 128])
         // 0.2126, 0.7152 and 0.0722 of 214.9, 92.61 and 30.95.
         #expect(abs(Int(gray[0]) - 114) <= 1 && gray[1] == 128)
         #expect(try toSRGB(.displayP3, .rgba8, .grayAlpha8).bytes([128, 128, 128, 3]) == [128, 3])
     }
 
-    @Test func `transparency has to be resolved before`() {
+    @Test func `a transform that would drop transparency is refused`() {
         #expect(throws: CoderError.self) { try toSRGB(.displayP3, .rgba8, .rgb8) }
     }
 
-    @Test func `rows of every width and place come out the same`() throws {
+    @Test func `rows of every width and alignment give the same result`() throws {
         let transform = try toSRGB(.displayP3, .rgb8)
         var random = SeededRandom(9)
         let pixels = (0..<3 * 600).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -207,9 +208,9 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         }
     }
 
-    // MARK: Nothing to do
+    // MARK: No conversion
 
-    @Test func `sRGB in effect is left alone`() throws {
+    @Test func `an effective sRGB profile changes no pixels`() throws {
         for profile in [ColorProfile.assumed, .sRGB, codes(1, 13), .icc(try #require(ColorProfile.sRGB.iccBytes()))] {
             #expect(try toSRGB(profile).isIdentity)
             #expect(try toSRGB(profile).warning == nil)
@@ -223,7 +224,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(try ColorTransform(from: profile, .cmyk8, to: profile, .cmyk8).isIdentity)
     }
 
-    @Test func `a picture is converted whole`() throws {
+    @Test func `an image is converted whole`() throws {
         let buffer = try PixelBuffer.of(PixelSize(5, 3), .rgb8, [200, 100, 50])
         let result = try toSRGB(.displayP3, .rgb8, .rgba8).convert(.padded(buffer, by: 7))
         #expect(result.packed == (0..<15).flatMap { _ in [215, 93, 31, 255] as [UInt8] })
@@ -232,7 +233,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
 
     // MARK: Other targets
 
-    @Test func `a wide space as the target gets its own numbers`() throws {
+    @Test func `a wide-gamut target gets its own values`() throws {
         let kernel = try ColorTransform(from: .sRGB, .rgb8, to: .displayP3, .rgb8)
         let result = kernel.bytes([215, 93, 31])
         #expect(largestDifference(result, [200, 100, 50]) <= 1)
@@ -240,7 +241,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
         #expect(largestDifference(library.bytes([215, 93, 31]), [200, 100, 50]) <= 1)
     }
 
-    @Test func `inks without a profile follow the formula`() throws {
+    @Test func `CMYK without a profile follows the formula`() throws {
         let transform = try toSRGB(.assumed, .cmyk8, .rgb8)
         #expect(transform.changesColors)
         // (255 − C)(255 − K) / 255
@@ -248,7 +249,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
     }
 
     @Test(arguments: [ColorProfile.assumed, .displayP3, colorFixture("adobe-rgb.icc")])
-    func `what cannot be a target is refused`(profile: ColorProfile) {
+    func `an unsupported target is refused`(profile: ColorProfile) {
         #expect(throws: CoderError.self) { try ColorTransform(from: .sRGB, .rgb8, to: profile, .cmyk8) }
         #expect(throws: CoderError.self) { try ColorTransform(from: profile, .rgb8, to: codes(9, 16), .rgb8) }
         #expect(throws: CoderError.self) { try ColorTransform(from: profile, .rgb8, to: .icc([1, 2, 3]), .rgb8) }

@@ -1,10 +1,10 @@
+import HostSystem
 import ImageModel
+@testable import ImageProcessing
 import TestSupport
 import Testing
 
-@testable import ImageProcessing
-
-@Suite struct `Fit of a picture and a box` {
+@Suite struct `Fit of an image and a box` {
     @Test(arguments: [
         // 12 megapixels into a square and into both kinds of rectangles.
         (Fit.inside, PixelSize(4000, 3000), PixelSize(256, 256), PixelSize(256, 192), PixelSize(256, 192)),
@@ -15,27 +15,27 @@ import Testing
         (.cover, PixelSize(3000, 4000), PixelSize(100, 50), PixelSize(100, 134), PixelSize(100, 50)),
         // Exactly the shape of the box.
         (.cover, PixelSize(400, 300), PixelSize(40, 30), PixelSize(40, 30), PixelSize(40, 30)),
-        // One side is open.
+        // One side of the box is open.
         (.inside, PixelSize(400, 300), PixelSize(40, 0), PixelSize(40, 30), PixelSize(40, 30)),
         (.inside, PixelSize(400, 300), PixelSize(0, 30), PixelSize(40, 30), PixelSize(40, 30)),
         (.cover, PixelSize(400, 300), PixelSize(0, 30), PixelSize(40, 30), PixelSize(40, 30)),
         (.outside, PixelSize(2442, 1709), PixelSize(0, 300), PixelSize(429, 300), PixelSize(429, 300)),
-        // Small pictures stay as they are, and cannot cover the box.
+        // Small images stay unchanged, and cannot cover the box.
         (.inside, PixelSize(10, 10), PixelSize(40, 30), PixelSize(10, 10), PixelSize(10, 10)),
         (.cover, PixelSize(10, 50), PixelSize(40, 30), PixelSize(10, 50), PixelSize(10, 30)),
         (.contain, PixelSize(10, 10), PixelSize(40, 30), PixelSize(10, 10), PixelSize(40, 30)),
         (.fill, PixelSize(10, 100), PixelSize(40, 30), PixelSize(10, 30), PixelSize(10, 30)),
-        // Lines.
+        // Images of one row or column.
         (.inside, PixelSize(10_000, 1), PixelSize(100, 100), PixelSize(100, 1), PixelSize(100, 1)),
         (.cover, PixelSize(1, 10_000), PixelSize(100, 100), PixelSize(1, 10_000), PixelSize(1, 100)),
         (.inside, PixelSize(10, 10), PixelSize(0, 0), PixelSize(10, 10), PixelSize(10, 10)),
     ])
-    func `lays a picture out`(fit: Fit, size: PixelSize, box: PixelSize, scaled: PixelSize, result: PixelSize) {
+    func `computes the sizes`(fit: Fit, size: PixelSize, box: PixelSize, scaled: PixelSize, result: PixelSize) {
         #expect(fit.layout(size, in: box) == Fit.Layout(scaled: scaled, result: result))
     }
 
     @Test(arguments: Fit.allCases)
-    func `enlarges where it may`(fit: Fit) {
+    func `enlarges if permitted`(fit: Fit) {
         let layout = fit.layout(PixelSize(10, 20), in: PixelSize(100, 100), mayEnlarge: true)
 
         switch fit {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `covers any box with any picture, and not by a pixel too little`() {
+    @Test func `covers any box with any image completely`() {
         var random = SeededRandom(7)
         for _ in 0..<3000 {
             let size = PixelSize(Int.random(in: 1...5000, using: &random), Int.random(in: 1...5000, using: &random))
@@ -61,8 +61,8 @@ import Testing
 }
 
 @Suite struct `Position of a crop` {
-    /// Gray with a patch of two colours that change from pixel to pixel.
-    private func picture(_ size: PixelSize, patch: PixelRect) throws -> PixelBuffer {
+    /// Returns a gray image with a patch of two colors that alternate from pixel to pixel.
+    private func image(_ size: PixelSize, patch: PixelRect) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: .rgb8)
         for y in 0..<size.height {
             buffer.withMutableRow(y) { row in
@@ -77,21 +77,21 @@ import Testing
     }
 
     @Test(arguments: [CropPosition.attention, .entropy], [0, 20, 40])
-    func `follows what there is to see`(position: CropPosition, x: Int) throws {
-        let wide = try picture(PixelSize(60, 20), patch: PixelRect(x: x, y: 0, width: 20, height: 20))
+    func `follows the detail in the image`(position: CropPosition, x: Int) throws {
+        let wide = try image(PixelSize(60, 20), patch: PixelRect(x: x, y: 0, width: 20, height: 20))
         #expect(try position.window(in: wide, size: PixelSize(20, 20)) == PixelRect(x: x, y: 0, width: 20, height: 20))
-        let tall = try picture(PixelSize(20, 60), patch: PixelRect(x: 0, y: x, width: 20, height: 20))
+        let tall = try image(PixelSize(20, 60), patch: PixelRect(x: 0, y: x, width: 20, height: 20))
         #expect(try position.window(in: tall, size: PixelSize(20, 20)) == PixelRect(x: 0, y: x, width: 20, height: 20))
     }
 
     @Test(arguments: CropPosition.allCases)
-    func `is the middle where all is alike`(position: CropPosition) throws {
+    func `is the middle of a uniform image`(position: CropPosition) throws {
         let flat = try PixelBuffer.of(PixelSize(31, 10), .gray8, [77])
 
         #expect(try position.window(in: flat, size: PixelSize(10, 10)) == PixelRect(x: 10, y: 0, width: 10, height: 10))
     }
 
-    @Test func `is never larger than the picture`() throws {
+    @Test func `is never larger than the image`() throws {
         let flat = try PixelBuffer.of(PixelSize(5, 5), .rgba8, [1, 2, 3, 4])
 
         #expect(

@@ -1,8 +1,8 @@
+import HostSystem
 import ImageModel
+@testable import ImageProcessing
 import TestSupport
 import Testing
-
-@testable import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `Pixel converter` {
     static let straight: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels in
@@ -12,12 +12,13 @@ import Testing
     static let premultiplied = withAlpha.map { PixelFormat($0.channels, bits: $0.bits, alpha: .premultiplied) }
     static let opaque = withAlpha.map { PixelFormat($0.channels, bits: $0.bits, alpha: .opaque) }
 
-    /// One pixel as numbers of 0 … 1.
+    /// One pixel with values in 0 … 1.
     private struct Color {
         var red, green, blue, alpha: Double
     }
 
-    /// Samples that meet every corner: ends, their neighbours, halves, noise. What is premultiplied stays below alpha.
+    /// Returns samples with all edge cases: limits, their neighbors, halves, noise. Premultiplied samples stay below
+    /// alpha.
     private func samples(_ format: PixelFormat, _ pixels: Int) -> [Int] {
         var random = SeededRandom(UInt64(format.channels.rawValue) * 100 + UInt64(format.bits))
         let top = format.bits == 8 ? 255 : 65_535
@@ -121,12 +122,12 @@ import Testing
         return values.map { $0 * top }
     }
 
-    /// How far a sample may be from the exact value: half a step is rounding to the nearest, a whole one keeping the
-    /// high byte; a colour that is both divided by alpha and weighted is rounded twice.
+    /// Returns how far a sample may deviate from the exact value: half a step for rounding to nearest, a whole step for
+    /// keeping the high byte. A color that is both divided by alpha and weighted is rounded twice.
     private func tolerance(_ from: PixelFormat, _ to: PixelFormat) -> Double {
         let isGrayed = from.channels.count >= 3 && to.channels.count < 3
         if from.channels == .cmyk {
-            // Computed in 8 bits: two inks cut to the high byte, the product rounded, a step being 257 of 16 bits.
+            // Computed in 8 bits: two inks truncated to the high byte, the product rounded; a step is 257 of 16 bits.
             return ((from.bits == 16 ? 2.0 : 0) + 0.501 + (isGrayed ? 0.501 : 0)) * (to.bits == 16 ? 257 : 1)
         }
         if from.bits == 16 && to.bits == 8 { return 1.01 }
@@ -140,7 +141,7 @@ import Testing
 
     @Test(
         arguments: straight + premultiplied + opaque, straight.filter { $0.channels != .cmyk } + premultiplied + opaque)
-    func `agrees with exact numbers`(from: PixelFormat, to: PixelFormat) throws {
+    func `agrees with exact arithmetic`(from: PixelFormat, to: PixelFormat) throws {
         let width = 64
         let pixels = samples(from, width * 40)
         let result = try PixelConverter.convert(try buffer(pixels, from, width: width), to: to)
@@ -180,7 +181,7 @@ import Testing
         #expect(samples(of: result) == pixels.map { $0 * 257 })
     }
 
-    @Test(arguments: straight + premultiplied) func `hands the same buffer back where nothing is to do`(
+    @Test(arguments: straight + premultiplied) func `returns the same buffer if nothing changes`(
         format: PixelFormat
     ) throws {
         let buffer = try buffer(samples(format, 16), format, width: 4)
@@ -188,14 +189,14 @@ import Testing
         #expect(try PixelConverter.convert(buffer, to: format) === buffer)
     }
 
-    /// One number for each pair of value and alpha, alpha by alpha.
+    /// Returns one number for each pair of value and alpha, alpha by alpha.
     private static func table(_ number: (_ value: Int, _ alpha: Int) -> Int) -> [Int] {
         var all: [Int] = []
         for alpha in 0...255 { for value in 0...255 { all.append(number(value, alpha)) } }
         return all
     }
 
-    /// Gray pixels of every value with every alpha.
+    /// Returns gray pixels of every value with every alpha.
     private static func grays() -> [Int] {
         var all: [Int] = []
         for alpha in 0...255 { for value in 0...255 { all += [value, value, value, alpha] } }
@@ -211,7 +212,7 @@ import Testing
         #expect(stride(from: 0, to: result.count, by: 4).map { result[$0] } == wanted)
     }
 
-    @Test func `gives the colour back from what was premultiplied`() throws {
+    @Test func `restores the color of premultiplied pixels`() throws {
         let format = PixelFormat(.rgba, alpha: .premultiplied)
         var pixels: [Int] = []
         for alpha in 1...255 { for value in 0...255 { pixels += [min(value, alpha), 0, alpha, alpha] } }
@@ -225,7 +226,7 @@ import Testing
         #expect(stride(from: 2, to: result.count, by: 4).allSatisfy { result[$0] == 255 })
     }
 
-    @Test func `puts every pair of bytes on white and on any other background`() throws {
+    @Test func `draws every pair of bytes on white and on another background`() throws {
         let source = try buffer(Self.grays(), .rgba8, width: 256)
         let dark = RGBAColor(red: 40, green: 40, blue: 40)
 
@@ -239,7 +240,7 @@ import Testing
         #expect(stride(from: 0, to: other.count, by: 3).map { other[$0] } == wanted(40))
     }
 
-    @Test func `turns inks into light by the rule`() throws {
+    @Test func `converts CMYK to RGB by the rule`() throws {
         var inks: [Int] = []
         for black in 0...255 { for ink in 0...255 { inks += [ink, 255 - ink, 0, black] } }
 
@@ -253,7 +254,7 @@ import Testing
         #expect(result == wanted)
     }
 
-    @Test func `takes the high byte of deep inks`() throws {
+    @Test func `keeps the high byte of 16-bit CMYK`() throws {
         // 255, 0, 1 and 127 of ink.
         let inks = [0xFF00, 0x00FF, 0x0100, 0x7FFF]
 
@@ -266,7 +267,7 @@ import Testing
     @Test(arguments: [
         PixelFormat.cmyk8, PixelFormat(.rgba, bits: 32, numeric: .float), PixelFormat(.gray, bits: 16, numeric: .float),
     ])
-    func `refuses what it has no rule for`(format: PixelFormat) throws {
+    func `refuses unsupported formats`(format: PixelFormat) throws {
         let buffer = try PixelBuffer(size: PixelSize(2, 2), format: .rgba8)
 
         let error = #expect(throws: CoderError.self) { try PixelConverter.convert(buffer, to: format) }
@@ -296,7 +297,7 @@ import Testing
     ) throws {
         var random = SeededRandom(1)
         let bytes = format.bytesPerPixel
-        // One tile and a bit in each direction, and pictures of one row or column.
+        // More than one tile in each direction, and images of one row or column.
         for size in [PixelSize(1, 1), PixelSize(1, 40), PixelSize(40, 1), PixelSize(37, 70), PixelSize(64, 32)] {
             let data = (0..<size.width * size.height * bytes).map { _ in UInt8.random(in: 0...255, using: &random) }
             let result = try PixelConverter.upright(try .of(size, format, data), orientation)

@@ -1,207 +1,11 @@
-import Foundation
+@testable import HostSystem
+import HostSystem
 import ImageModel
+@testable import ImageProcessing
 import TestSupport
 import Testing
 
-@testable import ImageProcessing
-
-/// Samples of a picture as numbers, 1 being full.
-struct Samples: Equatable {
-    var size: PixelSize
-    var channels: Int
-    var values: [Double]
-
-    subscript(x: Int, y: Int, channel: Int) -> Double {
-        get { values[(y * size.width + x) * channels + channel] }
-        set { values[(y * size.width + x) * channels + channel] = newValue }
-    }
-
-    init(_ size: PixelSize, channels: Int) {
-        self.size = size
-        self.channels = channels
-        values = Array(repeating: 0, count: size.width * size.height * channels)
-    }
-
-    init(_ buffer: PixelBuffer) {
-        self.init(buffer.size, channels: buffer.format.channels.count)
-        let (format, perRow) = (buffer.format, buffer.size.width * channels)
-        for y in 0..<size.height {
-            buffer.withRow(y) { row in
-                for at in 0..<perRow {
-                    values[y * perRow + at] =
-                        switch (format.numeric, format.bits) {
-                        case (.unorm, 8): Double(row.byte(at: at)) / 255
-                        case (.unorm, _): Double(row.native(at: at * 2, as: UInt16.self)) / 65_535
-                        case (.float, 16): Half.value(row.native(at: at * 2, as: UInt16.self))
-                        case (.float, _): Double(Float(bitPattern: row.native(at: at * 4, as: UInt32.self)))
-                        }
-                }
-            }
-        }
-    }
-
-    /// The picture in a format, rounded to nearest.
-    func buffer(_ format: PixelFormat) throws -> PixelBuffer {
-        let buffer = try PixelBuffer(size: size, format: format)
-        let perRow = size.width * channels
-        for y in 0..<size.height {
-            buffer.withMutableRow(y) { row in
-                for at in 0..<perRow {
-                    let value = values[y * perRow + at]
-                    switch (format.numeric, format.bits) {
-                    case (.unorm, 8):
-                        row.storeBytes(of: UInt8((value * 255).rounded()), toByteOffset: at, as: UInt8.self)
-                    case (.unorm, _):
-                        row.storeBytes(of: UInt16((value * 65_535).rounded()), toByteOffset: at * 2, as: UInt16.self)
-                    case (.float, 16): row.storeBytes(of: Half.bits(value), toByteOffset: at * 2, as: UInt16.self)
-                    case (.float, _):
-                        row.storeBytes(of: Float(value).bitPattern, toByteOffset: at * 4, as: UInt32.self)
-                    }
-                }
-            }
-        }
-        return buffer
-    }
-
-    /// The largest distance of two samples.
-    func distance(_ other: Samples) -> Double {
-        #expect(size == other.size && channels == other.channels)
-        return zip(values, other.values).reduce(0) { max($0, abs($1.0 - $1.1)) }
-    }
-}
-
-/// Half floats by their definition, because this machine's `Float16` is not there on all of them.
-enum Half {
-    static func value(_ bits: UInt16) -> Double {
-        let (exponent, fraction) = (Int(bits >> 10 & 31), Double(bits & 1023))
-        let size = exponent == 0 ? fraction * pow(2, -24) : (1 + fraction / 1024) * pow(2, Double(exponent - 15))
-        let value = exponent == 31 ? (fraction == 0 ? Double.infinity : .nan) : size
-        return bits >> 15 == 0 ? value : -value
-    }
-
-    /// The nearest of 0 … 2, by looking at all of them.
-    static func bits(_ value: Double) -> UInt16 {
-        var (low, high): (UInt16, UInt16) = (0, 0x4000)
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if Self.value(middle) <= value { low = middle } else { high = middle }
-        }
-        return value - Self.value(low) <= Self.value(high) - value ? low : high
-    }
-}
-
-/// Resampling by the book: doubles, whole pictures, every weight by its formula.
-struct SlowResampler {
-    var filter: ResamplingFilter
-    var linearLight = false
-
-    private func kernel(_ x: Double) -> Double {
-        let x = abs(x)
-        func sinc(_ x: Double) -> Double { x == 0 ? 1 : sin(.pi * x) / (.pi * x) }
-        switch filter {
-        case .nearest, .box: return 0
-        case .bilinear: return x < 1 ? 1 - x : 0
-        case .bicubic:
-            return x < 1
-                ? 1.5 * x * x * x - 2.5 * x * x + 1
-                : x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0
-        case .lanczos3: return x < 3 ? sinc(x) * sinc(x / 3) : 0
-        }
-    }
-
-    /// The weights of all source pixels for one target pixel.
-    private func weights(_ index: Int, _ target: Int, from start: Double, _ length: Double, of count: Int) -> [Double] {
-        let scale = length / Double(target)
-        let center = start + (Double(index) + 0.5) * scale
-        let inside = Int(start.rounded(.down))..<Int((start + length).rounded(.up))
-        var all = (0..<count).map { j -> Double in
-            guard inside.contains(j) else { return 0 }
-            switch filter {
-            case .nearest: return Int(center.rounded(.down)) == j ? 1 : 0
-            case .box:
-                return max(0, min(center + scale / 2, Double(j + 1)) - max(center - scale / 2, Double(j)))
-            default: return kernel((Double(j) + 0.5 - center) / max(1, scale))
-            }
-        }
-        let sum = all.reduce(0, +)
-        for j in all.indices { all[j] /= sum }
-        return all
-    }
-
-    private func light(_ value: Double) -> Double {
-        value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
-    }
-
-    private func stored(_ light: Double) -> Double {
-        light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
-    }
-
-    /// Not rounded.
-    func resample(_ source: Samples, _ format: PixelFormat, window: SourceWindow? = nil, to size: PixelSize) -> Samples
-    {
-        let window = window ?? SourceWindow(PixelRect(source.size))
-        var picture = source
-        let colors = format.channels == .cmyk ? 4 : source.channels - (format.channels.hasAlpha ? 1 : 0)
-        let isLight = linearLight && format.channels != .cmyk
-        for at in stride(from: 0, to: picture.values.count, by: picture.channels) {
-            let alpha = format.hasTransparency ? picture.values[at + colors] : 1
-            for channel in at..<at + colors {
-                var value = picture.values[channel]
-                if isLight && format.alpha == .premultiplied && alpha > 0 { value /= alpha }
-                if isLight { value = light(value) }
-                if format.alpha == .straight || isLight { value *= alpha }
-                picture.values[channel] = value
-            }
-        }
-        let narrow = weigh(picture, window, size.width)
-        var result = weighDown(narrow, window, size.height)
-        let isInteger = format.numeric == .unorm
-        for at in stride(from: 0, to: result.values.count, by: result.channels) {
-            var (raw, alpha) = (1.0, 1.0)
-            if format.hasTransparency {
-                raw = max(0, result.values[at + colors])
-                alpha = min(1, raw)
-                result.values[at + colors] = alpha
-            }
-            for channel in at..<at + colors {
-                var value = raw == 0 ? 0 : result.values[channel] / raw
-                if isInteger { value = min(1, max(0, value)) }
-                if isLight { value = stored(value) }
-                if format.alpha == .premultiplied { value *= alpha }
-                result.values[channel] = value
-            }
-        }
-        return result
-    }
-
-    private func weigh(_ source: Samples, _ window: SourceWindow, _ width: Int) -> Samples {
-        var result = Samples(PixelSize(width, source.size.height), channels: source.channels)
-        for x in 0..<width {
-            let weights = weights(x, width, from: window.x, window.width, of: source.size.width)
-            for y in 0..<source.size.height {
-                for c in 0..<source.channels {
-                    result[x, y, c] = weights.indices.reduce(0) { $0 + weights[$1] * source[$1, y, c] }
-                }
-            }
-        }
-        return result
-    }
-
-    private func weighDown(_ source: Samples, _ window: SourceWindow, _ height: Int) -> Samples {
-        var result = Samples(PixelSize(source.size.width, height), channels: source.channels)
-        for y in 0..<height {
-            let weights = weights(y, height, from: window.y, window.height, of: source.size.height)
-            for x in 0..<source.size.width {
-                for c in 0..<source.channels {
-                    result[x, y, c] = weights.indices.reduce(0) { $0 + weights[$1] * source[x, $1, c] }
-                }
-            }
-        }
-        return result
-    }
-}
-
-@Suite(.timeLimit(.minutes(40))) struct `Resampled pictures` {
+@Suite(.timeLimit(.minutes(40))) struct `Resampled images` {
     static let formats: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels -> [PixelFormat] in
         let alphas: [PixelFormat.Alpha] = channels.hasAlpha ? [.straight, .premultiplied, .opaque] : [.none]
         return alphas.flatMap { alpha in
@@ -211,7 +15,7 @@ struct SlowResampler {
         }
     }
 
-    /// Noise; alpha is often at its ends, and what is premultiplied stays below it.
+    /// Returns noise; alpha is often 0 or full, and premultiplied samples stay below it.
     static func noise(_ size: PixelSize, _ format: PixelFormat, seed: UInt64 = 1) throws -> PixelBuffer {
         var random = SeededRandom(seed)
         var samples = Samples(size, channels: format.channels.count)
@@ -228,7 +32,7 @@ struct SlowResampler {
         return try samples.buffer(format)
     }
 
-    /// How far a sample may be away: rounding and the arithmetic's own steps.
+    /// Returns the permitted deviation of a sample: rounding and the arithmetic's own steps.
     private func tolerance(_ format: PixelFormat) -> Double {
         switch (format.numeric, format.bits) {
         case (.unorm, 8): 0.55 / 255
@@ -238,7 +42,8 @@ struct SlowResampler {
         }
     }
 
-    /// The largest distance; where alpha is small the colour is uncertain, and is compared multiplied by it.
+    /// Returns the largest deviation; colors are compared multiplied by alpha, because a small alpha makes them
+    /// uncertain.
     private func error(_ result: PixelBuffer, _ wanted: Samples) -> Double {
         var (got, wanted) = (Samples(result), wanted)
         if result.format.alpha == .straight {
@@ -280,7 +85,7 @@ struct SlowResampler {
         (PixelSize(2, 2), PixelSize(3, 3)),
     ]
 
-    /// One of each kind of arithmetic.
+    /// One format for each kind of arithmetic.
     static let someFormats: [PixelFormat] = [
         .gray8, .grayAlpha8, .rgb8, .rgba8, PixelFormat(.bgra, alpha: .premultiplied),
         PixelFormat(.rgba, alpha: .opaque),
@@ -288,7 +93,7 @@ struct SlowResampler {
     ]
 
     @Test(arguments: shapes.indices, someFormats)
-    func `agrees in every shape`(shape: Int, format: PixelFormat) throws {
+    func `agrees at every shape`(shape: Int, format: PixelFormat) throws {
         for filter in ResamplingFilter.allCases {
             try check(format, Self.shapes[shape].from, Self.shapes[shape].to, Resampling(filter: filter))
         }
@@ -315,13 +120,13 @@ struct SlowResampler {
         }
     }
 
-    @Test(arguments: formats) func `mixes light where it is told to`(format: PixelFormat) throws {
-        // The curve is steep at its dark end, so that one of 65,535 becomes twelve.
+    @Test(arguments: formats) func `mixes light if requested`(format: PixelFormat) throws {
+        // The curve is steep at its dark end: one step of 65,535 becomes twelve.
         let slack = format.numeric == .unorm && format.bits == 16 ? 8.0 : 2
         try check(format, PixelSize(23, 14), PixelSize(9, 6), Resampling(linearLight: true), slack: slack)
     }
 
-    @Test func `a half of black and white lines is what half the light is stored as`() throws {
+    @Test func `black and white lines reduced to half become half the light`() throws {
         let lines = try PixelBuffer.of(PixelSize(40, 40), .gray8, [0, 255])
 
         let light = try Resampler.resample(
@@ -333,7 +138,7 @@ struct SlowResampler {
     }
 
     @Test(arguments: someFormats, ResamplingFilter.allCases)
-    func `stays near the formula where thousands become one`(format: PixelFormat, filter: ResamplingFilter) throws {
+    func `agrees where thousands become one`(format: PixelFormat, filter: ResamplingFilter) throws {
         for (from, to) in [
             (PixelSize(1, 1009), PixelSize(1, 2)), (PixelSize(1009, 1), PixelSize(3, 1)),
             (PixelSize(101, 97), PixelSize(1, 1)), (PixelSize(200, 5), PixelSize(5, 5)),
@@ -358,7 +163,7 @@ struct SlowResampler {
     }
 
     @Test(arguments: formats.filter { $0.numeric == .unorm }, ResamplingFilter.allCases)
-    func `one colour stays exactly the same`(format: PixelFormat, filter: ResamplingFilter) throws {
+    func `one color stays exactly the same`(format: PixelFormat, filter: ResamplingFilter) throws {
         for level in [0, 1, 2, 77, 128, 200, 254, 255] {
             var pixel = Array(repeating: Double(level) / 255, count: format.channels.count)
             if format.channels.hasAlpha { pixel[pixel.count - 1] = 1 }
@@ -375,8 +180,8 @@ struct SlowResampler {
     }
 
     @Test(arguments: formats.filter { $0.alpha == .straight })
-    func `colour that cannot be seen does not bleed`(format: PixelFormat) throws {
-        // Left half: full red (or the first channel); right half: invisible, and full in every other channel.
+    func `the color of transparent pixels does not bleed`(format: PixelFormat) throws {
+        // Left half: full red (or the first channel); right half: transparent, with all other channels full.
         var source = Samples(PixelSize(40, 20), channels: format.channels.count)
         let last = source.channels - 1
         let shown = format.channels == .bgra ? 2 : 0
@@ -428,7 +233,7 @@ struct SlowResampler {
 
     // MARK: Sources
 
-    /// Notes which rows it was asked for, and may throw before one of them, once.
+    /// Records the requested rows, and may throw once before one of them.
     private final class Witness: RowSource {
         let buffer: PixelBuffer
         var asked: [Int] = []
@@ -449,7 +254,7 @@ struct SlowResampler {
     }
 
     @Test(arguments: shapes.indices, ResamplingFilter.allCases)
-    func `asks for every row once, from the top`(shape: Int, filter: ResamplingFilter) throws {
+    func `requests every row once, from the top`(shape: Int, filter: ResamplingFilter) throws {
         let (from, to) = Self.shapes[shape]
         for format in [PixelFormat.rgb8, .rgba16] {
             let witness = Witness(try Self.noise(from, format))
@@ -461,7 +266,7 @@ struct SlowResampler {
         }
     }
 
-    @Test func `asks for no row outside of the part`() throws {
+    @Test func `requests no row outside of the part`() throws {
         let witness = Witness(try Self.noise(PixelSize(30, 60), .rgb8))
 
         _ = try Resampler.resample(
@@ -471,7 +276,7 @@ struct SlowResampler {
     }
 
     @Test(arguments: [PixelFormat.rgba8, .rgb16], [0, 13, 39])
-    func `throws what the source throws, and goes on when that can`(format: PixelFormat, row: Int) throws {
+    func `throws the source's error, and continues when the source can`(format: PixelFormat, row: Int) throws {
         let source = try Self.noise(PixelSize(30, 40), format)
         let wanted = try Resampler.resample(BufferRows(source), to: PixelSize(11, 17))
         let witness = Witness(source)
@@ -504,7 +309,7 @@ struct SlowResampler {
         SourceWindow(x: -1, y: 0, width: 5, height: 5), SourceWindow(x: 0, y: 0, width: 0, height: 5),
         SourceWindow(x: 6, y: 0, width: 5, height: 5), SourceWindow(x: 0, y: .nan, width: 5, height: 5),
         SourceWindow(x: 0, y: 0, width: .infinity, height: 5), SourceWindow(x: 1e300, y: 0, width: 1, height: 1),
-    ]) func `refuses a part that is not there`(window: SourceWindow) throws {
+    ]) func `refuses a part outside of the source`(window: SourceWindow) throws {
         let rows = BufferRows(try Self.noise(PixelSize(10, 10), .rgb8))
 
         let error = #expect(throws: CoderError.self) {
@@ -515,7 +320,7 @@ struct SlowResampler {
     }
 
     @Test(arguments: [PixelSize(0, 3), PixelSize(3, -1), PixelSize(.max, 1), PixelSize(1, 1 << 40)])
-    func `refuses a size that cannot be`(size: PixelSize) throws {
+    func `refuses an invalid size`(size: PixelSize) throws {
         let rows = BufferRows(try Self.noise(PixelSize(10, 10), .rgb8))
 
         let error = #expect(throws: CoderError.self) { try Resampler.resample(rows, to: size) }

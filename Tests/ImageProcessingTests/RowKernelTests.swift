@@ -1,8 +1,8 @@
+import HostSystem
 import ImageModel
+@testable import ImageProcessing
 import TestSupport
 import Testing
-
-@testable import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `Row kernels` {
     static let formats: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels -> [PixelFormat] in
@@ -12,7 +12,7 @@ import Testing
 
     static let background = RGBAColor(red: 10, green: 100, blue: 200)
 
-    /// Pairs that have a kernel, apart from those with the inks on both sides, which pixels have no rule for.
+    /// Pairs that have a kernel, except CMYK on both sides, for which the pixel converter has no rule.
     static let pairs: [(from: PixelFormat, to: PixelFormat)] = formats.flatMap { from in
         formats.compactMap { to in
             guard to.channels != .cmyk,
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Noise that the format can have: a full alpha where it says so, premultiplied samples below theirs.
+    /// Returns valid noise for the format: full alpha if opaque, premultiplied samples below their alpha.
     private func noise(_ format: PixelFormat, _ width: Int) throws -> PixelBuffer {
         var random = SeededRandom(UInt64(width))
         let buffer = try PixelBuffer(size: PixelSize(width, 1), format: format)
@@ -46,7 +46,7 @@ import Testing
         return buffer
     }
 
-    @Test(arguments: pairs.indices) func `agree with the rule, pixel by pixel`(pair: Int) throws {
+    @Test(arguments: pairs.indices) func `agree with the pixel-by-pixel conversion`(pair: Int) throws {
         let (from, to) = Self.pairs[pair]
         let row = try RowConverter(from: from, to: to, background: Self.background)
         for width in 1...67 {
@@ -55,7 +55,7 @@ import Testing
             source.withRow(0) { source in
                 wanted.withMutableRow(0) { row.convertPixels(source, &$0, count: width) }
             }
-            // The second of three rows is not aligned, and the others stay as they are.
+            // The second of three rows is not aligned; the other rows must stay unchanged.
             let size = PixelSize(width, 3)
             let input = PixelBuffer.padded(try .of(size, from, source.packed), by: 1)
             let output = PixelBuffer.padded(try .of(size, to, [0xA5]), by: 1)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `serve what files need most`() {
+    @Test func `exist for the most frequent conversions`() {
         func has(_ from: PixelFormat, _ to: PixelFormat) -> Bool {
             RowKernel(from: from, to: to, background: Self.background) != nil
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import ImageProcessing
 
 @Suite struct `Blend modes` {
-    /// One channel of premultiplied colors, in doubles, by the published formulas.
+    /// Blends one channel of premultiplied colors in doubles, by the published formulas.
     private func reference(_ mode: BlendMode, _ S: Double, _ D: Double, _ s: Double, _ d: Double) -> Double {
         let (cs, cb) = (s > 0 ? S / s : 0, d > 0 ? D / d : 0)
         func separable(_ B: Double) -> Double { (1 - d) * S + (1 - s) * D + s * d * B }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Premultiplied pixels with all sorts of alphas, the ends among them.
+    /// Returns premultiplied pixels with various alphas, including 0 and full.
     private func pixels(_ count: Int, seed: UInt64) -> [UInt16] {
         var random = SeededRandom(seed)
         return (0..<count).flatMap { _ -> [UInt16] in
@@ -77,7 +77,7 @@ import Testing
                 for channel in 0..<3 {
                     let (S, D) = (Double(source[at + channel]) / 65_535, Double(backdrop[at + channel]) / 65_535)
                     let expected = reference(mode, S, D, s, d) * 65_535
-                    // Floats of 32 bits, and a quotient near a step of the formula.
+                    // 32-bit floats, and a quotient near a step of the formula.
                     #expect(abs(Double(result[at + channel]) - expected) <= 1, "\(mode) \(S) \(s) on \(D) \(d)")
                     #expect(result[at + channel] <= result[at + 3])
                 }
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: BlendMode.allCases)
-    func `say whether they keep a picture opaque`(mode: BlendMode) {
+    func `report whether they keep an image opaque`(mode: BlendMode) {
         for alpha in [65_535, 30_000] as [UInt16] {
             var backdrop: [UInt16] = [100, 200, 300, 65_535]
             WorkRow.blend(&backdrop, [alpha / 3, 0, alpha, alpha], mode)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `have worked values`() throws {
+    @Test func `match values computed by hand`() throws {
         // Half transparent red on opaque blue: (255·½, 0, 255·½).
         let blue = try PixelBuffer.of(PixelSize(1, 1), .rgba8, [0, 0, 255, 255])
         let red = RGBAColor(red: 255, green: 0, blue: 0, alpha: 128)
@@ -123,10 +123,10 @@ import Testing
             PixelFormat(.rgba, alpha: .premultiplied)
         ),
     ])
-    func `widen the format only as far as needed`(
+    func `widen the format only if needed`(
         from: PixelFormat, color: RGBAColor, mode: BlendMode, to: PixelFormat
     ) throws {
-        let picture = try TransformPicture.noise(PixelSize(5, 3), from)
-        #expect(try Tint(color, blendMode: mode).transform(picture).format == to)
+        let image = try TransformImage.noise(PixelSize(5, 3), from)
+        #expect(try Tint(color, blendMode: mode).transform(image).format == to)
     }
 }

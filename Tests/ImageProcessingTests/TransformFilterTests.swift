@@ -9,7 +9,7 @@ import Testing
         try filter.transform(try PixelBuffer.of(PixelSize(1, 1), format, bytes)).packed
     }
 
-    @Test func `have worked values`() throws {
+    @Test func `match values computed by hand`() throws {
         #expect(try filtered(.invert, [38, 2, 255, 255]) == [217, 253, 0, 255])
         #expect(try filtered(.invert, [38, 2, 255, 7]) == [217, 253, 0, 7])
         // 0.2126·100 + 0.7152·150 + 0.0722·200 = 142.98
@@ -26,14 +26,14 @@ import Testing
         #expect(try filtered(.exposure(0), [100, 1, 255, 9]) == [100, 1, 255, 9])
     }
 
-    @Test(arguments: TransformPicture.integerFormats)
-    func `invert every format, and twice is nothing`(format: PixelFormat) throws {
-        let picture = try TransformPicture.noise(PixelSize(17, 3), format)
-        let inverted = try ColorFilter.invert.transform(picture)
+    @Test(arguments: TransformImage.integerFormats)
+    func `invert every format, and restore it when applied twice`(format: PixelFormat) throws {
+        let image = try TransformImage.noise(PixelSize(17, 3), format)
+        let inverted = try ColorFilter.invert.transform(image)
         #expect(inverted.format == (format.channels == .cmyk ? PixelFormat(.rgb, bits: format.bits) : format))
         guard format.channels != .cmyk else { return }
         let (count, most) = (format.channels.count, format.bits == 8 ? 255 : 65_535)
-        let (before, after) = (TransformPicture.samples(picture), TransformPicture.samples(inverted))
+        let (before, after) = (TransformImage.samples(image), TransformImage.samples(inverted))
         for at in stride(from: 0, to: before.count, by: count) {
             let alpha = format.channels.hasAlpha ? before[at + count - 1] : most
             let top = format.alpha == .premultiplied ? alpha : most
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `make gray colored only where they must`() throws {
+    @Test func `convert gray to color only if needed`() throws {
         let gray = try PixelBuffer.of(PixelSize(2, 2), .gray8, [9, 99])
         #expect(try ColorFilter.sepia(0.5).transform(gray).format == .rgb8)
         #expect(try ColorFilter.exposure(1).transform(gray).format == .gray8)

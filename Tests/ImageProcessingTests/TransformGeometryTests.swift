@@ -10,15 +10,15 @@ import Testing
         PixelSize(1, 1), PixelSize(1, 9), PixelSize(19, 1), PixelSize(7, 5), PixelSize(16, 16), PixelSize(35, 33),
     ]
 
-    /// The pixels as bytes, by the definition of the orientation.
-    private func moved(_ picture: PixelBuffer, _ orientation: Orientation) -> [UInt8] {
-        let (bytes, width) = (picture.format.bytesPerPixel, picture.size.width)
-        let stored = picture.packed
-        let size = orientation.applied(to: picture.size)
+    /// Returns the pixels as bytes, by the definition of the orientation.
+    private func moved(_ image: PixelBuffer, _ orientation: Orientation) -> [UInt8] {
+        let (bytes, width) = (image.format.bytesPerPixel, image.size.width)
+        let stored = image.packed
+        let size = orientation.applied(to: image.size)
         var result: [UInt8] = []
         for y in 0..<size.height {
             for x in 0..<size.width {
-                let place = orientation.source(x: x, y: y, in: picture.size)
+                let place = orientation.source(x: x, y: y, in: image.size)
                 let at = (place.y * width + place.x) * bytes
                 result += stored[at..<at + bytes]
             }
@@ -26,14 +26,14 @@ import Testing
         return result
     }
 
-    @Test(arguments: TransformPicture.formats)
-    func `changes none in any format`(format: PixelFormat) throws {
+    @Test(arguments: TransformImage.formats)
+    func `changes no pixel in any format`(format: PixelFormat) throws {
         for size in Self.sizes {
-            let packed = try TransformPicture.noise(size, format)
-            for picture in [packed, .padded(packed, by: 3 * format.bytesPerSample)] {
+            let packed = try TransformImage.noise(size, format)
+            for image in [packed, .padded(packed, by: 3 * format.bytesPerSample)] {
                 for orientation in Orientation.allCases {
-                    let turned = try PixelConverter.upright(picture, orientation)
-                    #expect(turned.packed == moved(picture, orientation), "\(size) \(orientation)")
+                    let turned = try PixelConverter.upright(image, orientation)
+                    #expect(turned.packed == moved(image, orientation), "\(size) \(orientation)")
                 }
             }
         }
@@ -41,52 +41,52 @@ import Testing
 
     @Test func `is right for any width`() throws {
         for width in 1...67 {
-            let picture = try TransformPicture.noise(PixelSize(width, 18), .rgba8)
+            let image = try TransformImage.noise(PixelSize(width, 18), .rgba8)
             for orientation in [Orientation.upMirrored, .right] {
-                #expect(try PixelConverter.upright(picture, orientation).packed == moved(picture, orientation))
+                #expect(try PixelConverter.upright(image, orientation).packed == moved(image, orientation))
             }
         }
     }
 
-    @Test(arguments: TransformPicture.formats)
-    func `comes back to the start`(format: PixelFormat) throws {
+    @Test(arguments: TransformImage.formats)
+    func `restores the original`(format: PixelFormat) throws {
         for size in Self.sizes {
-            let picture = try TransformPicture.noise(size, format)
+            let image = try TransformImage.noise(size, format)
             for flip in [
                 Flipping(horizontal: true), Flipping(vertical: true), Flipping(horizontal: true, vertical: true),
             ] {
-                #expect(try Pipeline(flip, flip).transform(picture).packed == picture.packed)
+                #expect(try Pipeline(flip, flip).transform(image).packed == image.packed)
             }
             let quarter = Rotation(radians: .pi / 2)
-            let back = try Pipeline(quarter, quarter, quarter, quarter).transform(picture)
-            #expect(back.packed == picture.packed && back.format == format && back.size == size)
-            let half = try Rotation(radians: -.pi, fitsSize: false).transform(picture)
-            #expect(half.packed == moved(picture, .down))
+            let back = try Pipeline(quarter, quarter, quarter, quarter).transform(image)
+            #expect(back.packed == image.packed && back.format == format && back.size == size)
+            let half = try Rotation(radians: -.pi, fitsSize: false).transform(image)
+            #expect(half.packed == moved(image, .down))
         }
     }
 
-    @Test func `turns quarters against the clock`() throws {
-        let picture = try PixelBuffer.of(PixelSize(3, 2), .gray8, [1, 2, 3, 4, 5, 6])
-        #expect(try Rotation(radians: .pi / 2).transform(picture).packed == [3, 6, 2, 5, 1, 4])
-        #expect(try Rotation(radians: -.pi / 2).transform(picture).packed == [4, 1, 5, 2, 6, 3])
-        #expect(try Rotation(radians: 5 * .pi / 2).transform(picture).packed == [3, 6, 2, 5, 1, 4])
-        #expect(try Rotation(radians: 0).transform(picture) === picture)
+    @Test func `rotates quarter turns counterclockwise`() throws {
+        let image = try PixelBuffer.of(PixelSize(3, 2), .gray8, [1, 2, 3, 4, 5, 6])
+        #expect(try Rotation(radians: .pi / 2).transform(image).packed == [3, 6, 2, 5, 1, 4])
+        #expect(try Rotation(radians: -.pi / 2).transform(image).packed == [4, 1, 5, 2, 6, 3])
+        #expect(try Rotation(radians: 5 * .pi / 2).transform(image).packed == [3, 6, 2, 5, 1, 4])
+        #expect(try Rotation(radians: 0).transform(image) === image)
     }
 
-    @Test func `puts a quarter turn into the middle of the same canvas`() throws {
-        let picture = try PixelBuffer.of(PixelSize(3, 1), .gray8, [1, 2, 3])
-        let turned = try Rotation(radians: .pi / 2, fitsSize: false).transform(picture)
+    @Test func `centers a quarter turn on the same canvas`() throws {
+        let image = try PixelBuffer.of(PixelSize(3, 1), .gray8, [1, 2, 3])
+        let turned = try Rotation(radians: .pi / 2, fitsSize: false).transform(image)
         #expect(turned.format == .grayAlpha8)
         #expect(turned.packed == [0, 0, 2, 255, 0, 0])
         let square = try PixelBuffer.of(PixelSize(2, 2), .rgb8, Array(1...12))
         #expect(try Rotation(radians: .pi / 2, fitsSize: false).transform(square).format == .rgb8)
     }
 
-    @Test(arguments: TransformPicture.formats)
-    func `cuts rows out as they are`(format: PixelFormat) throws {
-        let picture = PixelBuffer.padded(try TransformPicture.noise(PixelSize(9, 6), format), by: 4)
-        let part = try Cropping(PixelRect(x: 2, y: 1, width: 5, height: 3)).transform(picture)
-        let (bytes, all) = (format.bytesPerPixel, picture.packed)
+    @Test(arguments: TransformImage.formats)
+    func `copies rows unchanged`(format: PixelFormat) throws {
+        let image = PixelBuffer.padded(try TransformImage.noise(PixelSize(9, 6), format), by: 4)
+        let part = try Cropping(PixelRect(x: 2, y: 1, width: 5, height: 3)).transform(image)
+        let (bytes, all) = (format.bytesPerPixel, image.packed)
         var expected: [UInt8] = []
         for y in 1..<4 { expected += all[(y * 9 + 2) * bytes..<(y * 9 + 7) * bytes] }
         #expect(part.packed == expected && part.format == format)
@@ -102,35 +102,35 @@ import Testing
         (PixelRect(x: 0, y: 0, width: 0, height: 1), nil),
         (PixelRect(x: 0, y: 0, width: 1, height: -1), nil),
     ])
-    func `cuts as much as there is, and refuses nothing at all`(rect: PixelRect, size: PixelSize?) throws {
-        let picture = try TransformPicture.noise(PixelSize(9, 6), .rgb8)
+    func `crops to the image, and refuses an empty result`(rect: PixelRect, size: PixelSize?) throws {
+        let image = try TransformImage.noise(PixelSize(9, 6), .rgb8)
         let cropping = Cropping(rect)
-        #expect(cropping.outputSize(for: picture.size) == size ?? .zero)
+        #expect(cropping.outputSize(for: image.size) == size ?? .zero)
         if let size {
-            #expect(try cropping.transform(picture).size == size)
+            #expect(try cropping.transform(image).size == size)
         } else {
-            let error = #expect(throws: CoderError.self) { try cropping.transform(picture) }
+            let error = #expect(throws: CoderError.self) { try cropping.transform(image) }
             #expect(error?.code == .invalidArgument)
         }
     }
 
-    @Test(arguments: TransformPicture.integerFormats)
-    func `keeps the depth when a corner becomes clear`(format: PixelFormat) throws {
-        let picture = try TransformPicture.noise(PixelSize(11, 8), format)
-        let turned = try Rotation(radians: 0.5).transform(picture)
+    @Test(arguments: TransformImage.integerFormats)
+    func `keeps the depth when a corner becomes transparent`(format: PixelFormat) throws {
+        let image = try TransformImage.noise(PixelSize(11, 8), format)
+        let turned = try Rotation(radians: 0.5).transform(image)
         #expect(turned.format.bits == format.bits && turned.format.hasTransparency)
         #expect(turned.format.alpha == (format.hasTransparency ? format.alpha : .straight))
-        let (samples, count) = (TransformPicture.samples(turned), turned.format.channels.count)
+        let (samples, count) = (TransformImage.samples(turned), turned.format.channels.count)
         #expect(samples[count - 1] == 0)
     }
 
-    @Test func `keeps an even color under any angle`() throws {
+    @Test func `keeps a uniform color at any angle`() throws {
         let color = RGBAColor(red: 200, green: 30, blue: 90)
-        let picture = try TransformPicture.paint(PixelSize(40, 30)) { _, _ in color }
+        let image = try TransformImage.paint(PixelSize(40, 30)) { _, _ in color }
         for angle in stride(from: 0.1, to: 6.2, by: 0.7) {
-            let turned = try Rotation(radians: angle).transform(picture)
+            let turned = try Rotation(radians: angle).transform(image)
             let colors = try #require(turned.colors(in: PixelRect(turned.size)))
-            // Near the edge alpha falls; of little alpha little is known about the color.
+            // Near the edge alpha falls; at low alpha the color is imprecise.
             for found in colors where found.alpha > 64 {
                 #expect(abs(Int(found.red) - 200) <= 1 && abs(Int(found.green) - 30) <= 1)
             }
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// The value at a place between pixels, clear outside.
+    /// Returns the value at a place between pixels; transparent outside.
     private func bilinear(_ samples: [Int], _ size: PixelSize, _ x: Double, _ y: Double, _ channel: Int) -> Double {
         let (left, top) = (Int(x.rounded(.down)), Int(y.rounded(.down)))
         var sum = 0.0
@@ -155,10 +155,10 @@ import Testing
 
     @Test(arguments: [0.3, 1.2, 2.5, -0.7, 4.0], [true, false])
     func `is bilinear between pixels`(angle: Double, fits: Bool) throws {
-        let picture = try TransformPicture.noise(PixelSize(21, 13), .work)
-        let turned = try Rotation(radians: angle, fitsSize: fits).transform(picture)
-        let (source, found) = (TransformPicture.samples(picture), TransformPicture.samples(turned))
-        // Unit vectors of the turned picture: its right is the old one's right turned upwards by the angle.
+        let image = try TransformImage.noise(PixelSize(21, 13), .work)
+        let turned = try Rotation(radians: angle, fitsSize: fits).transform(image)
+        let (source, found) = (TransformImage.samples(image), TransformImage.samples(turned))
+        // Unit vectors of the rotated image: its right is the old right rotated by the angle.
         let (right, down) = ((x: cos(angle), y: -sin(angle)), (x: sin(angle), y: cos(angle)))
         for y in 0..<turned.size.height {
             for x in 0..<turned.size.width {
@@ -166,7 +166,7 @@ import Testing
                 let dy = Double(y) + 0.5 - Double(turned.size.height) / 2
                 let (u, v) = (dx * right.x + dy * right.y, dx * down.x + dy * down.y)
                 for channel in 0..<4 {
-                    let expected = bilinear(source, picture.size, u + 10.5 - 0.5, v + 6.5 - 0.5, channel)
+                    let expected = bilinear(source, image.size, u + 10.5 - 0.5, v + 6.5 - 0.5, channel)
                     let value = Double(found[(y * turned.size.width + x) * 4 + channel])
                     #expect(abs(value - expected) < 0.6, "\(x) \(y) \(channel)")
                 }

@@ -16,7 +16,7 @@ import Testing
         ("http://foo/image.png?foo=bar#mark", "http://foo/image-K.png?foo=bar#mark"),
         ("ftp://root:password@foo.com/image.png", "ftp://root:password@foo.com/image-K.png"),
     ])
-    func `stand before the extension of a path`(key: String, expected: String) {
+    func `precede the extension of a path`(key: String, expected: String) {
         #expect(transformedKey(key, "K") == expected)
     }
 
@@ -33,7 +33,7 @@ import Testing
         ("1x://a.png", "1x://a-K.png"),
         ("a.p ng", "a.p ng-K"),
     ])
-    func `find the path of anything`(key: String, expected: String) {
+    func `find the path in any key`(key: String, expected: String) {
         #expect(transformedKey(key, "K") == expected)
     }
 
@@ -83,11 +83,11 @@ import Testing
             (Pipeline(Blur(radius: 1), ColorFilter.invert), "Blur(1)-ColorFilter(invert)"),
             (Pipeline(), ""),
         ] as [(any ImageTransformer, String)])
-    func `are what they always were`(transformer: any ImageTransformer, key: String) {
+    func `never change`(transformer: any ImageTransformer, key: String) {
         #expect(transformer.key == key)
     }
 
-    @Test func `make pipelines equal`() {
+    @Test func `define the equality of pipelines`() {
         #expect(Pipeline(Blur(radius: 1), Flipping()) == Pipeline([Blur(radius: 1), Flipping()]))
         #expect(Pipeline(Blur(radius: 1)) != Pipeline(Blur(radius: 2)))
         #expect(Set([Pipeline(Blur(radius: 1)), Pipeline(Blur(radius: 1))]).count == 1)

@@ -26,12 +26,12 @@ import Testing
         ]
 
     @Test(arguments: transformers)
-    func `numbers that mean nothing`(transformer: any ImageTransformer) throws {
-        let picture = try TransformPicture.noise(PixelSize(9, 8), .rgba8)
-        let error = #expect(throws: CoderError.self) { try transformer.transform(picture) }
+    func `invalid numbers`(transformer: any ImageTransformer) throws {
+        let image = try TransformImage.noise(PixelSize(9, 8), .rgba8)
+        let error = #expect(throws: CoderError.self) { try transformer.transform(image) }
         #expect(error?.code == .invalidArgument)
         if (transformer as? Resizing)?.size.width != .max {
-            #expect(transformer.outputSize(for: picture.size) == .zero)
+            #expect(transformer.outputSize(for: image.size) == .zero)
         }
     }
 
@@ -42,19 +42,19 @@ import Testing
     @Test(arguments: onIntegers)
     func `float samples where they compute`(transformer: any ImageTransformer) throws {
         for bits in [16, 32] {
-            let picture = try PixelBuffer(
+            let image = try PixelBuffer(
                 size: PixelSize(5, 5), format: PixelFormat(.rgba, bits: bits, numeric: .float))
-            let error = #expect(throws: CoderError.self) { try transformer.transform(picture) }
+            let error = #expect(throws: CoderError.self) { try transformer.transform(image) }
             #expect(error?.code == .unsupportedFeature)
         }
     }
 
     @Test(arguments: onIntegers)
-    func `no small picture`(transformer: any ImageTransformer) throws {
+    func `no small image`(transformer: any ImageTransformer) throws {
         for size in [PixelSize(1, 1), PixelSize(1, 40), PixelSize(40, 1)] {
-            for format in TransformPicture.integerFormats {
-                let picture = try TransformPicture.noise(size, format)
-                let result = try transformer.transform(picture)
+            for format in TransformImage.integerFormats {
+                let image = try TransformImage.noise(size, format)
+                let result = try transformer.transform(image)
                 #expect(result.size == transformer.outputSize(for: size))
                 #expect(result.format.bits == format.bits)
             }

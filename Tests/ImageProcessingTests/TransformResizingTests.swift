@@ -4,32 +4,32 @@ import Testing
 
 @testable import ImageProcessing
 
-@Suite struct `A resized picture` {
-    /// Nine equal fields, so that it is seen what was cut off.
+@Suite struct `A resized image` {
+    /// Returns nine equal fields, so that a crop is visible.
     private func fields(_ size: PixelSize) throws -> PixelBuffer {
-        try TransformPicture.paint(size) { x, y in
+        try TransformImage.paint(size) { x, y in
             let (column, row) = (x * 3 / size.width, y * 3 / size.height)
             return RGBAColor(red: UInt8(column * 100), green: UInt8(row * 100), blue: 7)
         }
     }
 
-    @Test func `stretches without the aspect`() throws {
+    @Test func `stretches without preserving the aspect`() throws {
         let result = try Resizing(PixelSize(30, 90)).transform(try fields(PixelSize(90, 30)))
         #expect(result.size == PixelSize(30, 90))
         #expect(result.color(at: (3, 3)) == RGBAColor(red: 0, green: 0, blue: 7))
         #expect(result.color(at: (26, 85)) == RGBAColor(red: 200, green: 200, blue: 7))
     }
 
-    @Test func `puts everything into the middle of clear bars`() throws {
+    @Test func `is centered between transparent bars`() throws {
         let result = try Resizing(PixelSize(60, 60), mode: .aspectFit).transform(try fields(PixelSize(90, 30)))
         #expect(result.size == PixelSize(60, 60))
-        #expect(result.color(at: (30, 19)) == TransformPicture.clear)
+        #expect(result.color(at: (30, 19)) == TransformImage.clear)
         #expect(result.color(at: (2, 21)) == RGBAColor(red: 0, green: 0, blue: 7))
         #expect(result.color(at: (57, 38)) == RGBAColor(red: 200, green: 200, blue: 7))
-        #expect(result.color(at: (30, 40)) == TransformPicture.clear)
+        #expect(result.color(at: (30, 40)) == TransformImage.clear)
     }
 
-    @Test func `cuts the middle out`() throws {
+    @Test func `is cropped to the middle`() throws {
         let result = try Resizing(PixelSize(20, 20), mode: .aspectFill).transform(try fields(PixelSize(90, 30)))
         #expect(result.size == PixelSize(20, 20))
         #expect(result.color(at: (1, 1)) == RGBAColor(red: 100, green: 0, blue: 7))
@@ -45,24 +45,24 @@ import Testing
         #expect(Resizing(PixelSize(40, 40), mode: .aspectFill).outputSize(for: PixelSize(1, 999)) == PixelSize(40, 40))
     }
 
-    @Test(arguments: Resizing.Mode.allCases, TransformPicture.integerFormats)
+    @Test(arguments: Resizing.Mode.allCases, TransformImage.integerFormats)
     func `keeps the format unless there are bars`(mode: Resizing.Mode, format: PixelFormat) throws {
-        let picture = try TransformPicture.noise(PixelSize(12, 7), format)
-        let result = try Resizing(PixelSize(9, 9), mode: mode).transform(picture)
+        let image = try TransformImage.noise(PixelSize(12, 7), format)
+        let result = try Resizing(PixelSize(9, 9), mode: mode).transform(image)
         if mode != .aspectFit || format.hasTransparency {
             #expect(result.format == format)
         } else {
             #expect(result.format.hasTransparency && result.format.bits == format.bits)
         }
         let even = try PixelBuffer.of(PixelSize(12, 7), format, [UInt8](repeating: 0xFF, count: 16))
-        let large = TransformPicture.samples(try Resizing(PixelSize(31, 20), mode: .fill).transform(even))
+        let large = TransformImage.samples(try Resizing(PixelSize(31, 20), mode: .fill).transform(even))
         #expect(large.allSatisfy { $0 == (format.bits == 8 ? 255 : 65_535) })
     }
 
     @Test func `gives the same buffer for the same size`() throws {
-        let picture = try TransformPicture.noise(PixelSize(5, 4), PixelFormat(.rgb, bits: 32, numeric: .float))
+        let image = try TransformImage.noise(PixelSize(5, 4), PixelFormat(.rgb, bits: 32, numeric: .float))
         for mode in Resizing.Mode.allCases {
-            #expect(try Resizing(PixelSize(5, 4), mode: mode).transform(picture) === picture)
+            #expect(try Resizing(PixelSize(5, 4), mode: mode).transform(image) === image)
         }
     }
 }

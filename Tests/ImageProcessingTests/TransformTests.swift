@@ -4,17 +4,17 @@ import Testing
 
 @testable import ImageProcessing
 
-/// The cases T-01 … T-09 and T-20 that the design takes over, with their numbers.
-@Suite struct `A transformed picture` {
+/// The cases T-01 … T-09 and T-20 of the design, with their numbers.
+@Suite struct `A transformed image` {
     let badge: PixelBuffer
-    let black = TransformPicture.black
-    let clear = TransformPicture.clear
-    let white = TransformPicture.white
+    let black = TransformImage.black
+    let clear = TransformImage.clear
+    let white = TransformImage.white
 
-    init() throws { badge = try TransformPicture.badge() }
+    init() throws { badge = try TransformImage.badge() }
 
     // T-01
-    @Test func `has the size that was asked for`() throws {
+    @Test func `has the requested size`() throws {
         let small = try Resizing(PixelSize(200, 100), mode: .fill).transform(badge)
         #expect(small.size == PixelSize(200, 100))
         let large = try Resizing(PixelSize(2000, 1000), mode: .aspectFit).transform(badge)
@@ -25,7 +25,7 @@ import Testing
     }
 
     // T-02
-    @Test func `is cut to a rectangle`() throws {
+    @Test func `is cropped to a rectangle`() throws {
         let part = try Cropping(PixelRect(x: 50, y: 10, width: 200, height: 200)).transform(badge)
         #expect(part.size == PixelSize(200, 200))
         #expect(part.color(at: (0, 0)) == clear)
@@ -46,7 +46,7 @@ import Testing
     }
 
     // T-04
-    @Test func `turns against the clock`() throws {
+    @Test func `rotates counterclockwise`() throws {
         let same = try Rotation(radians: .pi / 4, fitsSize: false).transform(badge)
         #expect(same.size == badge.size)
         let turned = try Rotation(radians: .pi / 4, fitsSize: true).transform(badge)
@@ -75,7 +75,7 @@ import Testing
     }
 
     // T-07
-    @Test func `is blurred as far as the radius says`() throws {
+    @Test func `is blurred by the given radius`() throws {
         let blurred = try Blur(radius: 25).transform(badge)
         #expect(blurred.size == badge.size)
         let color = try #require(blurred.color(at: (80, 150)))
@@ -118,7 +118,7 @@ import Testing
             (.rightMirrored, 30, 110, 200, 150), (.left, 160, 110, 200, 150),
         ] as [(Orientation, Int, Int, Int, Int)])
     func `is put upright`(_ orientation: Orientation, x: Int, y: Int, width: Int, height: Int) throws {
-        let stored = try TransformPicture.paint(PixelSize(150, 200)) { x, y in
+        let stored = try TransformImage.paint(PixelSize(150, 200)) { x, y in
             (36..<45).contains(x) && (155..<175).contains(y) ? black : white
         }
         let upright = try PixelConverter.upright(stored, orientation)
@@ -128,7 +128,7 @@ import Testing
         #expect(upright.color(at: (x, height - 1 - y)) == white)
     }
 
-    @Test func `says its size before`() throws {
+    @Test func `has the announced size`() throws {
         let transformers: [any ImageTransformer] = [
             RoundCorners(radius: 5), Resizing(PixelSize(31, 17)), Resizing(PixelSize(31, 17), mode: .aspectFit),
             Resizing(PixelSize(31, 17), mode: .aspectFill), Resizing(PixelSize(31, 17), mode: .inside),
@@ -138,9 +138,9 @@ import Testing
             Pipeline(Rotation(radians: 0.3), Cropping(PixelRect(x: 2, y: 2, width: 9, height: 9))),
         ]
         for size in [PixelSize(40, 30), PixelSize(13, 31), PixelSize(5, 7)] {
-            let picture = try TransformPicture.noise(size, .rgba8)
+            let image = try TransformImage.noise(size, .rgba8)
             for transformer in transformers {
-                #expect(try transformer.transform(picture).size == transformer.outputSize(for: size), "\(transformer)")
+                #expect(try transformer.transform(image).size == transformer.outputSize(for: size), "\(transformer)")
             }
         }
     }

@@ -1,11 +1,11 @@
-/// What the server sends for one request: a head, then steps.
+/// The server's response to one request: a head, then steps.
 ///
-/// Nothing is added to `headers`: a length that is not written there, or a wrong one, is what the client gets.
+/// No header field is added, so a missing or wrong length is sent as written.
 package struct Reply: Sendable {
     package enum Step: Sendable {
         case send([UInt8])
         case pause(milliseconds: Int64)
-        /// Ends the connection with RST.
+        /// Resets the connection (RST).
         case reset
         case close
         /// Waits until the gate opens.
@@ -22,21 +22,21 @@ package struct Reply: Sendable {
         self.steps = steps
     }
 
-    /// With more fields.
+    /// Adds a header field.
     package func with(_ name: String, _ value: String) -> Reply {
         var reply = self
         reply.headers.append((name, value))
         return reply
     }
 
-    // MARK: Honest ones
+    // MARK: Valid responses
 
     package static func bytes(_ bytes: [UInt8], type: String? = "image/png", status: Int = 200) -> Reply {
         Reply(status: status, headers: typed(type) + [length(bytes.count)], steps: [.send(bytes)])
     }
 
     package static func status(_ status: Int, _ headers: [(String, String)] = [], body: String = "") -> Reply {
-        // 204 and 304 have no body and say no length.
+        // 204 and 304 have no body and no length.
         let isBare = status == 204 || status == 304
         return Reply(
             status: status, headers: headers + (isBare ? [] : [length(body.utf8.count)]),
@@ -47,7 +47,7 @@ package struct Reply: Sendable {
         .status(status, [("Location", target)])
     }
 
-    /// In chunks, so nobody knows the length before the end.
+    /// Sends chunks, so the length is unknown before the end.
     package static func chunked(
         _ bytes: [UInt8], piece: Int = 4096, every milliseconds: Int64 = 0, type: String? = "image/png"
     ) -> Reply {
@@ -60,12 +60,12 @@ package struct Reply: Sendable {
         return Reply(headers: typed(type) + [("Transfer-Encoding", "chunked")], steps: steps)
     }
 
-    /// Neither a length nor chunks: the end of the connection is the end of the body.
+    /// Sends neither a length nor chunks: the connection's end is the body's end.
     package static func untilClose(_ bytes: [UInt8], type: String? = "image/png") -> Reply {
         Reply(headers: typed(type) + [("Connection", "close")], steps: [.send(bytes), .close])
     }
 
-    /// In pieces, with time in between.
+    /// Sends pieces with delays.
     package static func slow(
         _ bytes: [UInt8], piece: Int, every milliseconds: Int64, type: String? = "image/png"
     ) -> Reply {
@@ -73,14 +73,14 @@ package struct Reply: Sendable {
         return Reply(headers: typed(type) + [length(bytes.count)], steps: steps)
     }
 
-    /// The first bytes at once, the rest when the test opens the gate.
+    /// Sends the first bytes at once, and the rest when the gate opens.
     package static func gated(_ bytes: [UInt8], after count: Int, _ gate: Gate, type: String? = "image/png") -> Reply {
         Reply(
             headers: typed(type) + [length(bytes.count)],
             steps: [.send(Array(bytes.prefix(count))), .wait(gate), .send(Array(bytes.dropFirst(count)))])
     }
 
-    /// Honours `Range: bytes=N-` while `If-Range`, if it is there, is `etag`.
+    /// Honors `Range: bytes=N-` if `If-Range` is missing or equals `etag`.
     package static func ranges(
         _ bytes: [UInt8], for request: ServerRequest, etag: String = "\"v1\"", type: String? = "image/png"
     ) -> Reply {
@@ -99,19 +99,19 @@ package struct Reply: Sendable {
             steps: [.send(Array(bytes[start...]))])
     }
 
-    // MARK: Bad ones
+    // MARK: Invalid responses
 
-    /// Never answers.
+    /// Never responds.
     package static let silence = Reply(status: 0)
-    /// Bytes that are no HTTP.
+    /// Sends bytes that are not HTTP.
     package static func raw(_ text: String) -> Reply { Reply(status: 0, steps: [.send(Array(text.utf8)), .close]) }
 
-    /// Says another length than it sends, then closes.
+    /// Declares another length than it sends, then closes.
     package static func declared(_ count: Int, _ bytes: [UInt8], type: String? = "image/png") -> Reply {
         Reply(headers: typed(type) + [length(count)], steps: [.send(bytes), .close])
     }
 
-    /// Its head and the first bytes, then RST; time lets the bytes get through before it.
+    /// Sends the head and the first bytes, then RST after a delay that lets the bytes arrive.
     package func reset(after count: Int) -> Reply {
         var reply = self
         let body = steps.flatMap { step -> [UInt8] in if case .send(let bytes) = step { bytes } else { [] } }
@@ -119,7 +119,7 @@ package struct Reply: Sendable {
         return reply
     }
 
-    /// Its head and the first bytes, then an orderly end of the connection.
+    /// Sends the head and the first bytes, then closes the connection.
     package func cut(after count: Int) -> Reply {
         var reply = reset(after: count)
         reply.steps[2] = .close

@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// One connection: takes requests, sends what the script says, one after the other.
+/// One connection: reads requests and sends their scripted responses in order.
 final class ServerConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
@@ -64,7 +64,7 @@ final class ServerConnection: ChannelInboundHandler {
     }
 }
 
-/// Something that a test opens once.
+/// A gate that a test opens once.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -75,7 +75,7 @@ package final class Gate: Sendable {
 
     package init() {}
 
-    /// Lets everybody through, now and later.
+    /// Releases all waiting and future callers.
     package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -85,7 +85,7 @@ package final class Gate: Sendable {
         for body in waiting { body() }
     }
 
-    /// Calls `body` at once or when it opens.
+    /// Calls `body` at once, or when the gate opens.
     package func whenOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isOpen { state.waiting.append(body) }
@@ -94,7 +94,7 @@ package final class Gate: Sendable {
         if isOpen { body() }
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     package func passed() async {
         await withCheckedContinuation { continuation in whenOpen { continuation.resume() } }
     }

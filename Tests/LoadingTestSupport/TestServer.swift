@@ -6,7 +6,7 @@ package import NIOSSL
 import Synchronization
 import TestSupport
 
-/// A real HTTP/1.1 server on loopback that answers what a test has written down.
+/// An HTTP/1.1 server on loopback with scripted responses.
 ///
 ///     let server = try await TestServer.start()
 ///     server.on("/cat.jpg") { _ in .bytes(jpeg, type: "image/jpeg") }
@@ -15,9 +15,9 @@ import TestSupport
 ///     #expect(server.requests(to: "/cat.jpg").count == 1)
 ///     await server.stop()
 ///
-/// What it sends is put together byte by byte (``Reply``), so it can lie in every way. A path without a route gets 404.
-/// With `tls` it shows a certificate that nobody has signed (`Fixtures/server`), made for `localhost` and `tls.test`.
-/// - Concurrency: any thread; routes are called on the server's own.
+/// Responses are sent byte by byte as written (``Reply``), so they can be wrong in every way. A path without a route
+/// gets 404. With `tls` the server uses a self-signed certificate (`Fixtures/server`) for `localhost` and `tls.test`.
+/// - Concurrency: any thread; routes are called on the server's threads.
 package final class TestServer: Sendable {
     package typealias Route = @Sendable (ServerRequest) -> Reply
 
@@ -36,7 +36,7 @@ package final class TestServer: Sendable {
     private let listener: any Channel
     private let state: StateBox
 
-    /// What connections see of the server.
+    /// The state that connections share with the server.
     private final class StateBox: Sendable {
         let value = Mutex(State())
     }
@@ -49,9 +49,9 @@ package final class TestServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// Listens on a free port of a loopback address.
+    /// Starts a server on a free port of a loopback address.
     ///
-    /// - Parameter newestTLS: the newest version of TLS that the server speaks; older ones are allowed.
+    /// - Parameter newestTLS: the newest supported version of TLS; older ones are allowed.
     package static func start(
         host: String = "127.0.0.1", port: Int = 0, tls: Bool = false, newestTLS: TLSVersion? = nil
     ) async throws -> TestServer {
@@ -102,50 +102,50 @@ package final class TestServer: Sendable {
         return route(request)
     }
 
-    /// Closes the listener and every connection.
+    /// Closes the listener and all connections.
     package func stop() async {
         try? await listener.close()
         for channel in state.value.withLock({ Array($0.channels.values) }) { try? await channel.close() }
     }
 
-    // MARK: What it answers
+    // MARK: Routes
 
-    /// Answers requests for `path` (without its query) from now on.
+    /// Sets the route for `path`, without its query.
     package func on(_ path: String, _ route: @escaping Route) { state.value.withLock { $0.routes[path] = route } }
-    /// Answers whatever has no route.
+    /// Sets the route for all paths without their own.
     package func onEverythingElse(_ route: @escaping Route) { state.value.withLock { $0.fallback = route } }
 
-    /// `http://127.0.0.1:PORT` and the path; another name for the same server where a resolver of the test knows it.
+    /// Returns the URL of a path; `host` is another name that the test's resolver resolves to this server.
     package func url(_ path: String = "/", host: String? = nil) -> String {
         let host = host ?? (self.host.contains(":") ? "[\(self.host)]" : self.host)
         return "\(usesTLS ? "https" : "http")://\(host):\(port)\(path)"
     }
 
-    // MARK: What it has seen
+    // MARK: Received requests
 
-    /// In the order in which they were complete.
+    /// Complete requests, in order.
     package var requests: [ServerRequest] { state.value.withLock { $0.requests } }
     package func requests(to path: String) -> [ServerRequest] { requests.filter { $0.path == path } }
-    /// Connections that were ever accepted.
+    /// The number of accepted connections.
     package var connections: Int { state.value.withLock { $0.accepted } }
-    /// Connections that are open now.
+    /// The number of open connections.
     package var openConnections: Int { state.value.withLock { $0.channels.count } }
 }
 
-/// A request as the server got it.
+/// A request that the server has received.
 package struct ServerRequest: Sendable {
     package var method: String
-    /// Without the query.
+    /// The path without the query.
     package var path: String
     package var query: String?
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Which connection it came over, from 1.
+    /// The number of its connection, from 1.
     package var connection: Int
-    /// How many times this path was asked for, this one included.
+    /// How often this path was requested, including this request.
     package var number = 0
 
-    /// The first field of a name, whatever its case.
+    /// Returns the first header field of a name, ignoring case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

@@ -1,19 +1,19 @@
 #!/bin/bash
-# Keeps the promises of the README, one after the other, and prints one table of them.
+# Checks the promises of the README one after the other, and prints a table of the results.
 #
 #   Tests/Prove/run.sh [ROW…]
 #
-# Every executable file in Tests/Prove/rows is one row, or several: it prints lines of four columns, separated by tabs
-# (promise, bar, measured, pass or FAIL), and may write what it has to say beside that to standard error. It finds in
-# BUILD the folder with programs and plugins, in SCRATCH an empty folder of its own, in FOUND one whose files stay; it
-# may ask for COUNT where that is set, to do less. A row that ends with an error and says nothing has failed.
+# Every executable file in Tests/Prove/rows produces one or more rows: lines of four columns, separated by tabs
+# (promise, bar, measured, pass or FAIL). Other messages go to standard error. BUILD is the folder with programs and
+# plugins, SCRATCH an empty folder for the row, FOUND a folder whose files are kept. If COUNT is set, a row may do that
+# many repetitions. A row that exits with an error and prints nothing has failed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export BUILD FOUND
 BUILD=$(realpath "${BUILD:-.build/release}")
 FOUND=$(realpath -m "${FOUND:-.build/prove}")
 for program in coderhost coderhost-fuzz; do
-    [ -x "$BUILD/$program" ] || { echo "run.sh: $BUILD/$program is not there; try: make build" >&2; exit 69; }
+    [ -x "$BUILD/$program" ] || { echo "run.sh: $BUILD/$program is missing; try: make build" >&2; exit 69; }
 done
 mkdir -p "$FOUND"
 table=$(mktemp)
@@ -32,7 +32,7 @@ for row in Tests/Prove/rows/*; do
     [ -n "$lines" ] || lines=$(printf '%s\t\tno answer\tFAIL' "$name")
     printf '%s\n' "$lines" >>"$table"
 done
-# Columns as wide as their widest word.
+# Makes columns as wide as their widest word.
 awk -F'\t' 'NR == FNR { for (i = 1; i <= NF; i++) if (length($i) > wide[i]) wide[i] = length($i); next }
     { for (i = 1; i < NF; i++) printf "%-*s  ", wide[i], $i; print $NF }' "$table" "$table"
 date -u +'measured %Y-%m-%d %H:%M UTC'

@@ -1,33 +1,38 @@
 import Glibc
 import Synchronization
 
-/// How a program that a test started came to its end.
+/// The result of a program that a test started.
 public struct CommandResult: Sendable {
-    /// The exit status, or minus the number of the signal that ended it.
+    /// The exit status, or the negative number of the signal that ended it.
     public var status: Int32
-    /// The time was up and the program was killed.
+    /// Whether the program was killed after the timeout.
     public var timedOut: Bool
+    /// The bytes of standard output.
     public var output: [UInt8]
+    /// The bytes of standard error.
     public var errors: [UInt8]
 
+    /// The text of standard output.
     public var stdout: String { String(decoding: output, as: UTF8.self) }
+    /// The text of standard error.
     public var stderr: String { String(decoding: errors, as: UTF8.self) }
 }
 
-/// A program could not be started at all.
+/// A program could not be started.
 public struct CommandFailure: Error, CustomStringConvertible {
+    /// The reason.
     public var description: String
 }
 
-/// Starts a program, waits for it and hands back what it wrote.
+/// Runs a program and returns its output.
 ///
-/// The program stands in a process group of its own, so that a time-out ends what it started as well.
+/// The program has its own process group, so that a timeout also ends the processes that it started.
 ///
 /// - Parameters:
 ///   - command: The program, looked up in PATH, and its arguments.
-///   - input: What it reads from standard input.
-///   - directory: Where it runs; nil = where the tests run.
-///   - environment: Variables that are set on top of the tests' own; nil takes one away.
+///   - input: The bytes for standard input.
+///   - directory: The working directory; nil for the one of the tests.
+///   - environment: Changes of the tests' environment; nil removes a variable.
 /// - Throws: CommandFailure when the program cannot be started.
 public func run(
     _ command: [String], input: [UInt8] = [], directory: String? = nil, environment: [String: String?] = [:],
@@ -49,7 +54,7 @@ public func run(
     var rest = input[...]
     if rest.isEmpty { stdin.closeWriter() } else { _ = fcntl(stdin.writer, F_SETFL, O_NONBLOCK) }
     while stdout.reader >= 0 || stderr.reader >= 0 {
-        // A negative descriptor is skipped by poll.
+        // poll skips a negative descriptor.
         var waiting = [
             pollfd(fd: stdout.reader, events: Int16(POLLIN), revents: 0),
             pollfd(fd: stderr.reader, events: Int16(POLLIN), revents: 0),
@@ -74,21 +79,21 @@ public func run(
         }
         usleep(500)
     }
-    // The low seven bits are the signal, the next byte the exit status; waitpid(2) has macros for it.
+    // The low seven bits are the signal, the next byte the exit status; waitpid(2) has macros for this.
     result.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
     return result
 }
 
-/// A test must not end because the program it feeds stopped reading.
+/// Ignores SIGPIPE, so that a test survives a program that stops reading.
 private let ignoreBrokenPipes: Void = {
     _ = signal(SIGPIPE, SIG_IGN)
 }()
 
-/// Held while a pipe is not yet closed on exec, and while a program starts: a test beside this one must not inherit the
-/// writing end, or the reader would never see the end.
+/// Held while a pipe is created and while a program starts. Otherwise a program of a concurrent test could inherit the
+/// writing end, and the reader would never reach the end.
 private let starting = Mutex(())
 
-/// Two ends that nothing inherits by accident; -1 once closed.
+/// A pipe whose ends are not inherited; a closed end is -1.
 private final class Pipe {
     private(set) var reader: Int32
     private(set) var writer: Int32
@@ -100,7 +105,7 @@ private final class Pipe {
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             return failed != 0
         }
-        if failed { throw CommandFailure(description: "no pipe is to be had") }
+        if failed { throw CommandFailure(description: "cannot create a pipe") }
         (reader, writer) = (ends[0], ends[1])
     }
 
@@ -119,7 +124,7 @@ private final class Pipe {
         writer = -1
     }
 
-    /// Appends what is there; false at the end.
+    /// Reads available bytes; returns false at the end.
     func take(into bytes: inout [UInt8]) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(reader, $0.baseAddress, $0.count) }
@@ -127,7 +132,7 @@ private final class Pipe {
         return count > 0
     }
 
-    /// Hands over as much as fits; false when nothing is left to do.
+    /// Writes as many bytes as fit; returns false when all are written.
     func give(_ bytes: inout ArraySlice<UInt8>) -> Bool {
         let count = unsafe bytes.withUnsafeBytes { unsafe write(writer, $0.baseAddress, $0.count) }
         if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -145,7 +150,7 @@ private func spawn(
     unsafe posix_spawn_file_actions_adddup2(&actions, stdin, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, stdout, 1)
     unsafe posix_spawn_file_actions_adddup2(&actions, stderr, 2)
-    // Sockets of servers that run in other tests are none of its business, and take the room of its own files.
+    // Do not pass on sockets of servers in other tests; they would use up the program's descriptors.
     for descriptor in openDescriptors() where descriptor > 2 {
         unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
     }
@@ -157,7 +162,8 @@ private func spawn(
     unsafe sigemptyset(&defaults)
     unsafe sigaddset(&defaults, SIGPIPE)
     unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
-    // A test runs on a thread that blocks signals; a program inherits that, and could not be ended by one.
+    // Test threads block signals. Without this reset, the program would inherit the mask and could not be ended by a
+    // signal.
     var blocked = sigset_t()
     unsafe sigemptyset(&blocked)
     unsafe posix_spawnattr_setsigmask(&attributes, &blocked)
@@ -175,7 +181,7 @@ private func spawn(
     }
     var child: pid_t = 0
     var failure = ETXTBSY
-    // A program that was just copied is busy as long as a child of another test, on its way to exec, holds its file.
+    // A copied program is busy while a forked child of another test still holds its file; retry.
     for _ in 0..<100 where failure == ETXTBSY {
         failure = starting.withLock { _ in
             unsafe posix_spawnp(&child, command[0], &actions, &attributes, &arguments, &settings)
@@ -200,7 +206,7 @@ private func currentEnvironment() -> [String: String] {
     return variables
 }
 
-/// The numbers of this process's open files, as far as it can see them.
+/// The open descriptors of this process, as far as they are visible.
 private func openDescriptors() -> [Int32] {
     guard let folder = unsafe opendir("/proc/self/fd") else { return [] }
     defer { unsafe closedir(folder) }

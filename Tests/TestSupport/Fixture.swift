@@ -2,24 +2,30 @@ import Foundation
 public import ImageModel
 public import Testing
 
-/// A file under `Fixtures/` with what is known of it.
+/// A file in `Fixtures/` with its expected properties.
 public struct Fixture: Sendable, Hashable, Decodable {
-    /// What must come out of a file that decodes; nil where nothing is known or any answer will do.
+    /// The expected result of a valid file; nil if unknown or if any result is acceptable.
     public struct Expectation: Sendable, Hashable, Decodable {
-        /// Before orientation.
+        /// The size before orientation is applied.
         public var width: Int
+        /// The height before orientation is applied.
         public var height: Int
+        /// The number of frames.
         public var frameCount: Int?
+        /// The Exif orientation, 1–8.
         public var orientation: Int?
+        /// Whether the image has an alpha channel.
         public var hasAlpha: Bool?
+        /// Bits per sample.
         public var bitDepth: Int?
-        /// `icc` where a profile is embedded.
+        /// `icc` if a profile is embedded.
         public var colorProfile: String?
         /// See ``PixelDigest``.
         public var pixelSHA256: String?
-        /// The decoder that the digest comes from.
+        /// The decoder that produced the digest.
         public var digestBy: String?
 
+        /// The size before orientation is applied.
         public var size: PixelSize { PixelSize(width, height) }
 
         private enum CodingKeys: String, CodingKey {
@@ -33,29 +39,36 @@ public struct Fixture: Sendable, Hashable, Decodable {
         }
     }
 
-    /// Where it stands below `Fixtures/`.
+    /// The path below `Fixtures/`.
     public let name: String
+    /// SHA-256 of the file.
     public let sha256: String
+    /// Bytes of the file.
     public let byteCount: Int
-    /// The format of the content, whatever the name says; `none` for what no coder should take.
+    /// The format of the content, which the name may contradict; `none` if no coder accepts it.
     public let format: ImageFormat
+    /// The license of the file.
     public let license: String
-    /// What it is there for, one sentence.
+    /// The purpose of the file, one sentence.
     public let shows: String
+    /// The expected result; nil if unknown.
     public let expect: Expectation?
-    /// Names of error codes of which one must be reported; empty for a file that decodes.
+    /// Codes of the acceptable errors; empty for a file that decodes.
     public let errors: [String]
 
+    /// The absolute path.
     public var path: String { Repository.fixture(name) }
 
-    /// The content; a missing file is reported as a file without bytes that does not have its digest.
+    /// The content; a missing file has no bytes, so its digest is wrong.
     public var bytes: [UInt8] { readFile(path) ?? [] }
 
+    /// Whether the file must decode.
     public var isValid: Bool { errors.isEmpty }
 
-    /// Whether a failure is one of those that the file must cause.
+    /// Whether an error is one of the expected ones.
     public func accepts(_ error: CoderError) -> Bool { errors.contains(error.code.description) }
 
+    /// Decodes an entry of the manifest.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         name = try fields.decode(String.self, forKey: .name)
@@ -81,13 +94,14 @@ public struct Fixture: Sendable, Hashable, Decodable {
 }
 
 extension Fixture: CustomTestStringConvertible {
+    /// The name, for the output of tests.
     public var testDescription: String { name }
 }
 
-// MARK: Which ones
+// MARK: Selection
 
 extension Fixture {
-    /// Every entry of the manifest, in its order.
+    /// All entries of the manifest, in order.
     public static let all: [Fixture] = {
         struct Manifest: Decodable { var fixtures: [Fixture] }
         do {
@@ -101,16 +115,16 @@ extension Fixture {
     /// The files that decode.
     public static let valid = all.filter(\.isValid)
 
-    /// The files that must be refused.
+    /// The files that must be rejected.
     public static let bad = all.filter { !$0.isValid }
 
-    /// The files that decode, of some formats.
+    /// Returns the files of some formats that decode.
     public static func valid(_ formats: ImageFormat...) -> [Fixture] { valid.filter { formats.contains($0.format) } }
 
-    /// The files that must be refused, of some formats.
+    /// Returns the files of some formats that must be rejected.
     public static func bad(_ formats: ImageFormat...) -> [Fixture] { bad.filter { formats.contains($0.format) } }
 
-    /// The file that stands at `name` below `Fixtures/`.
+    /// Returns the file at a path below `Fixtures/`.
     public static func named(_ name: String) -> Fixture {
         guard let found = all.first(where: { $0.name == name }) else {
             fatalError("Fixtures/manifest.json has no entry for \(name)")

@@ -1,8 +1,9 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
 
 extension PixelBuffer {
-    /// Rows one after the other, without padding.
+    /// The rows without padding.
     public var packed: [UInt8] {
         var all: [UInt8] = []
         for y in 0..<size.height {
@@ -11,12 +12,12 @@ extension PixelBuffer {
         return all
     }
 
-    /// The bytes of one pixel.
+    /// Returns the bytes of one pixel.
     public func pixel(_ x: Int, _ y: Int) -> [UInt8] {
         withRow(y) { row in (0..<format.bytesPerPixel).map { row.byte(at: x * format.bytesPerPixel + $0) } }
     }
 
-    /// A buffer with the given bytes, repeated until it is full.
+    /// Creates a buffer filled with repeated bytes.
     public static func of(_ size: PixelSize, _ format: PixelFormat, _ bytes: [UInt8]) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: format)
         for y in 0..<size.height {

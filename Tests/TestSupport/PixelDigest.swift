@@ -2,19 +2,19 @@ import CoderHost
 public import ImageModel
 import ImageProcessing
 
-/// The digest by which the pixels of every decoder are compared.
+/// A digest that compares the pixels of all decoders.
 ///
 /// - Shape: SHA-256 of RGBA, 8 bits, straight alpha, rows from the top without padding; samples of 16 bits by `>> 8`,
-///   colour 0 where alpha is 0. Orientation is not applied and colours are not managed.
+///   color 0 where alpha is 0. Orientation is not applied and colors are not managed.
 public enum PixelDigest {
-    /// The digest in lower-case hexadecimal digits.
+    /// Returns the digest in lower-case hexadecimal digits.
     public static func of(_ buffer: PixelBuffer) -> String {
         SHA256.hexDigest(of: rgba8(buffer, hidingTransparentColor: true))
     }
 
-    /// The pixels as RGBA of 8 bits.
+    /// Returns the pixels as RGBA with 8 bits.
     ///
-    /// The format has to be one of integers, without CMYK and without premultiplied alpha: of those the digest would
+    /// The format must have integer samples, no CMYK and no premultiplied alpha. For other formats the digest would
     /// depend on a conversion.
     public static func rgba8(_ buffer: PixelBuffer, hidingTransparentColor: Bool = false) -> [UInt8] {
         let format = buffer.format
@@ -43,7 +43,7 @@ public enum PixelDigest {
         return all
     }
 
-    /// Which sample of a pixel is what.
+    /// Returns the index of each channel in a pixel.
     private static func places(_ channels: PixelFormat.Channels) -> (red: Int, green: Int, blue: Int, alpha: Int?) {
         switch channels {
         case .gray: (0, 0, 0, nil)

@@ -1,28 +1,30 @@
 import Glibc
 
-/// Builds the C plugins under `Tests/ThirdParty`, the way somebody with a compiler and the header would.
+/// Builds the C plugins in `Tests/ThirdParty`, as a third party does with a compiler and the header.
 public enum PluginBuilder {
     /// A file could not be built.
     public struct Failure: Error, CustomStringConvertible {
+        /// The message of the compiler, or another reason.
         public var description: String
 
+        /// Creates a failure.
         public init(description: String) { self.description = description }
     }
 
-    /// The same QOI coder, built at different times.
+    /// The version of the header for which the QOI coder is built.
     public enum Edition: String, Sendable, CaseIterable {
-        /// With tables that end earlier than the host's.
+        /// An older header, whose tables are shorter than the host's.
         case older
-        /// Against the header as it is.
+        /// The current header.
         case current
-        /// Against a header of minor 7: its structs are longer than the host's.
+        /// A header of minor 7, whose structs are longer than the host's.
         case future
     }
 
     /// The folder with `coder_plugin.h`.
     public static let headers = "\(Repository.root)/Sources/CCoderPlugin/include"
 
-    /// A header of minor 7, made once in a process.
+    /// Returns the folder of a header of minor 7; creates it once per process.
     public static func futureHeaders() throws -> String {
         try made.get()
     }
@@ -30,12 +32,12 @@ public enum PluginBuilder {
     /// Builds one source file below `Tests/ThirdParty` into a shared object.
     ///
     /// - Parameters:
-    ///   - source: Below `Tests/ThirdParty`, for example `bad/no-note.c`.
-    ///   - flags: More arguments of the compiler, for example `["-DLIE=2"]`.
-    ///   - folder: Where the file goes.
+    ///   - source: Path below `Tests/ThirdParty`, for example `bad/no-note.c`.
+    ///   - flags: Additional arguments for the compiler, for example `["-DMISMATCH=2"]`.
+    ///   - folder: The folder for the file.
     ///   - name: The file's name; nil = `libcoder-<source>.so`.
     /// - Returns: The path of the file.
-    /// - Throws: Failure with what the compiler said.
+    /// - Throws: Failure with the message of the compiler.
     @discardableResult
     public static func build(
         _ source: String, flags: [String] = [], into folder: String, named name: String? = nil
@@ -54,12 +56,12 @@ public enum PluginBuilder {
         case .older: try build("past/past.c", into: folder, named: "libcoder-qoi.so")
         case .current: try build("qoi/qoi.c", into: folder)
         case .future:
-            // The first folder wins, so the header of today behind it is not seen.
+            // The first folder takes precedence over the current header.
             try build("future/future.c", flags: ["-I\(try futureHeaders())"], into: folder, named: "libcoder-qoi.so")
         }
     }
 
-    /// Builds a program in the place of `coderhost-worker` that lies; see `Tests/ThirdParty/worker/hostile.c`.
+    /// Builds a hostile replacement for `coderhost-worker`; see `Tests/ThirdParty/worker/hostile.c`.
     public static func buildHostileWorker(lie: String, into folder: String) throws -> String {
         let output = "\(folder)/worker-\(lie.lowercased())"
         try compile([
@@ -69,7 +71,7 @@ public enum PluginBuilder {
         return output
     }
 
-    /// Builds a plugin that needs `libcoderhost-absent.so.3`, and takes that library away.
+    /// Builds a plugin that needs `libcoderhost-absent.so.3`, and removes that library.
     @discardableResult
     public static func buildMissingLibrary(into folder: String) throws -> String {
         let library = TemporaryDirectory()
@@ -81,11 +83,11 @@ public enum PluginBuilder {
             into: folder)
     }
 
-    /// Builds a good plugin and says in its ELF header that it is for another machine.
+    /// Builds a valid plugin whose ELF header declares another machine.
     @discardableResult
     public static func buildWrongArchitecture(into folder: String) throws -> String {
         let path = try build("bad/claims-formats.c", into: folder, named: "libcoder-wrong-arch.so")
-        guard var bytes = readFile(path), bytes.count > 20 else { throw Failure(description: "\(path) is no ELF file") }
+        guard var bytes = readFile(path), bytes.count > 20 else { throw Failure(description: "\(path) is not ELF") }
         // e_machine, 16 bits at 18 (System V ABI, "ELF header"): 8 is MIPS.
         bytes[18] = 8
         bytes[19] = 0
@@ -93,7 +95,7 @@ public enum PluginBuilder {
         return path
     }
 
-    /// Builds a good plugin and keeps only its first bytes.
+    /// Builds a valid plugin and truncates it.
     @discardableResult
     public static func buildTruncated(to count: Int, into folder: String) throws -> String {
         let path = try build("bad/claims-formats.c", into: folder, named: "libcoder-truncated.so")
@@ -113,7 +115,7 @@ public enum PluginBuilder {
         return path
     }
 
-    /// Builds the smallest host there can be, to try a plugin without coderhost; see `Tests/ThirdParty/host/host.c`.
+    /// Builds a minimal host that tests a plugin without coderhost; see `Tests/ThirdParty/host/host.c`.
     @discardableResult
     public static func buildHost(_ edition: Edition = .current, into folder: String) throws -> String {
         let output = "\(folder)/host-\(edition.rawValue)"
@@ -126,7 +128,7 @@ public enum PluginBuilder {
         return output
     }
 
-    /// A folder beside the products, for what many tests share; it stays until the build is cleaned.
+    /// Returns a folder beside the products that several tests share; it stays until the build is cleaned.
     public static func keptFolder(_ name: String) throws -> String {
         let path = "\(Repository.products)/\(name)"
         guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else { throw Failure(description: "no folder \(path)") }

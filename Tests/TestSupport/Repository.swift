@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where the project's own files stand, seen from a test.
+/// Paths of the project's files.
 public enum Repository {
-    /// The top of the tree.
+    /// The root of the repository.
     public static let root: String = {
         // Tests/TestSupport/Repository.swift
         var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
@@ -10,10 +10,10 @@ public enum Repository {
         return parts.joined(separator: "/")
     }()
 
-    /// A file or folder under `Fixtures/`.
+    /// Returns the path of a file or folder in `Fixtures/`.
     public static func fixture(_ path: String) -> String { "\(root)/Fixtures/\(path)" }
 
-    /// The folder the build put executables and plugins into.
+    /// The build folder with executables and plugins.
     public static let products: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -28,14 +28,15 @@ public enum Repository {
     }()
 }
 
-/// A sanitizer needs system calls and address space that a worker is not given. Where the tests are built for one, the
-/// environment names a worker and plugins that are not (`make asan tsan`).
+/// The worker and its plugins. A sanitizer needs system calls and address space that a worker does not get. So for
+/// sanitizer builds the environment names a worker and plugins without the sanitizer (`make asan tsan`).
 extension Repository {
+    /// The path of the worker.
     public static var worker: String { named("CODERHOST_WORKER") ?? "\(products)/coderhost-worker" }
-    /// The folder of the plugins that workers load.
+    /// The folder of the plugins for workers.
     public static var workerPlugins: String { named("CODERHOST_TEST_WORKER_PLUGINS") ?? products }
 
-    /// What `CODERHOST_PLUGIN_PATH` is for a command that isolates; nil where workers load what was built with the tests.
+    /// The value of `CODERHOST_PLUGIN_PATH` for isolated commands; nil if workers load the plugins of this build.
     public static var workerPluginPath: String? { named("CODERHOST_TEST_WORKER_PLUGINS") }
 
     private static func named(_ variable: String) -> String? {
@@ -43,7 +44,7 @@ extension Repository {
     }
 }
 
-/// Reads a whole file; nil when it cannot be read.
+/// Reads a whole file; returns nil if it cannot be read.
 public func readFile(_ path: String) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -1,9 +1,11 @@
-/// SplitMix64, so that a failure can be repeated.
+/// SplitMix64 with a seed, so that failures can be repeated.
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
+    /// Creates a generator; equal seeds make equal sequences.
     public init(_ seed: UInt64) { state = seed }
 
+    /// Returns the next random number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

@@ -1,12 +1,13 @@
 import Glibc
 
-/// An empty folder of one test, removed together with this object.
+/// An empty folder for one test, removed with this object.
 ///
-/// Only its owner may write in it or above it, apart from the sticky /tmp.
+/// Only its owner may write to it and to the folders above it, except the sticky /tmp.
 public final class TemporaryDirectory: Sendable {
-    /// The folder's absolute path, without a slash at the end.
+    /// The absolute path, without a trailing slash.
     public let path: String
 
+    /// Creates the folder in TMPDIR or /tmp.
     public init() {
         var template = Array("\(Self.parent)/coderhost-test-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else { fatalError("no temporary directory in \(Self.parent)") }
@@ -15,10 +16,10 @@ public final class TemporaryDirectory: Sendable {
 
     deinit { removeTree(path) }
 
-    /// The path of a file in it, whether or not the file is there.
+    /// Returns the path of a file in the folder, whether it exists or not.
     public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file into it and answers its path.
+    /// Writes a file into the folder and returns its path.
     @discardableResult
     public func write(_ bytes: [UInt8], to name: String) -> String {
         let path = file(name)
@@ -26,7 +27,7 @@ public final class TemporaryDirectory: Sendable {
         return path
     }
 
-    /// Makes a folder in it and answers its path.
+    /// Creates a subfolder and returns its path.
     @discardableResult
     public func folder(_ name: String) -> String {
         let path = file(name)
@@ -41,7 +42,8 @@ public final class TemporaryDirectory: Sendable {
     }()
 }
 
-/// Writes a whole file, replacing what is there; false when that fails, for a link, and for a FIFO that nobody reads.
+/// Writes a whole file, replacing an existing one; returns false on failure, for a link, and for a FIFO without a
+/// reader.
 public func writeFile(_ path: String, _ bytes: [UInt8]) -> Bool {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o644)
     guard descriptor >= 0 else { return false }

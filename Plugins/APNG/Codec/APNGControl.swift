@@ -2,13 +2,13 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGCodec
 
-/// What acTL says (PNG 3rd edition, 11.3.6.1).
+/// The fields of an acTL chunk (PNG 3rd edition, 11.3.6.1).
 struct APNGAnimationControl {
     var frameCount: UInt32
-    /// 0: for ever.
+    /// 0: infinite.
     var plays: UInt32
 
-    /// - Throws: `.corrupt`; the animation is then none, but the default image stays.
+    /// - Throws: `.corrupt`; the decoder then ignores the animation and shows the default image.
     init(_ chunk: PNGChunk, in source: ByteSource) throws(CoderError) {
         guard chunk.length == 8, chunk.isIntact(in: source) else {
             throw .corrupt("the control chunk of the animation is damaged", at: chunk.offset)
@@ -20,7 +20,7 @@ struct APNGAnimationControl {
     }
 }
 
-/// What fcTL says of one frame (PNG 3rd edition, 11.3.6.2).
+/// The fields of one fcTL chunk (PNG 3rd edition, 11.3.6.2).
 ///
 ///     sequence number, width, height, x, y (4 each) | delay: numerator, denominator (2 each) | disposal | blend
 struct APNGFrameControl {
@@ -30,7 +30,7 @@ struct APNGFrameControl {
     var disposal: Disposal
     var blend: Blend
 
-    /// - Throws: `.corrupt` for numbers that cannot be; the whole chunk must be there.
+    /// - Throws: `.corrupt` for impossible numbers. The whole chunk must be there.
     init(_ chunk: PNGChunk, in source: ByteSource) throws(CoderError) {
         guard chunk.length == 26, chunk.isIntact(in: source) else {
             throw .corrupt("the control chunk of a frame is damaged", at: chunk.offset)
@@ -44,7 +44,7 @@ struct APNGFrameControl {
         duration = FrameDuration(UInt32(numerator), over: denominator == 0 ? 100 : UInt32(denominator))
         let (dispose, blend) = (try fields.u8(), try fields.u8())
         guard let disposal = Disposal(rawValue: UInt32(dispose)), let blend = Blend(rawValue: UInt32(blend)) else {
-            throw .corrupt("a frame is to be disposed of or blended in a way that does not exist", at: chunk.offset)
+            throw .corrupt("a frame has an unknown disposal or blend value", at: chunk.offset)
         }
         self.disposal = disposal
         self.blend = blend

@@ -4,7 +4,7 @@ internal import PNGCodec
 
 /// Decodes animated PNG, frame by frame as stored; nothing is composited.
 ///
-/// An animation without a single usable frame is shown as its default image, as a viewer would that knows PNG alone.
+/// If no frame is usable, shows the default image, as a viewer without APNG support does.
 public final class APNGDecoder: AnimationDecoder {
     private let file: PNGFile
     private let source: ByteSource
@@ -13,16 +13,16 @@ public final class APNGDecoder: AnimationDecoder {
     private var info: ImageInfo?
     private var control: APNGAnimationControl?
     private var scanner: APNGScanner?
-    /// Stands for the animation that is none.
+    /// The default image, shown if the animation has no usable frame.
     private var still: APNGFrame?
-    /// What is wrong behind the last frame that is whole; told when the one behind it is asked for.
+    /// The error behind the last complete frame; thrown when the caller requests the frame after it.
     private var tailError: CoderError?
     private var hasWarned = false
     private var nextIndex = 0
     private var current: APNGFrame?
     private var currentRect = PixelRect(.zero)
     private var engine: PNGEngine?
-    private var picture: PNGPicture?
+    private var image: PNGImage?
 
     public init(_ session: DecoderSession) throws(CoderError) {
         file = PNGFile(session)
@@ -34,7 +34,7 @@ public final class APNGDecoder: AnimationDecoder {
     public func readHeader() throws(CoderError) -> ImageInfo {
         if let info { return info }
         var info = try file.readHeader()
-        guard let chunk = file.animationControl else { throw .notMine("there is no animation in this picture") }
+        guard let chunk = file.animationControl else { throw .notMine("the image is not animated") }
         do throws(CoderError) {
             control = try APNGAnimationControl(chunk, in: source)
         } catch {
@@ -50,7 +50,7 @@ public final class APNGDecoder: AnimationDecoder {
             info.frameCount = count
             info.isAnimated = count.map { $0 > 1 } ?? (control.frameCount > 1)
             info.loopCount = control.plays == 0 ? .infinite : .plays(Int(control.plays))
-            // While frames may come, one of them may leave a part of the canvas empty.
+            // As long as frames may arrive, one of them may leave a part of the canvas transparent.
             if count == nil { info.hasAlpha = true }
             if try showsCanvas(of: info.size) { info.hasAlpha = true }
         }
@@ -69,7 +69,7 @@ public final class APNGDecoder: AnimationDecoder {
         let index = nextIndex
         nextIndex += 1
         current = frame
-        picture = nil
+        image = nil
         let described = try describe(frame, at: index)
         currentRect = described.rect
         return described
@@ -81,7 +81,7 @@ public final class APNGDecoder: AnimationDecoder {
             throw .invalidArgument("there is no frame \(index)", hint: "there are \(scanner?.frames.count ?? 1)")
         }
         nextIndex = index
-        picture = nil
+        image = nil
         return index
     }
 
@@ -89,33 +89,33 @@ public final class APNGDecoder: AnimationDecoder {
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         guard let current, surface.size == currentRect.size, pixelFormats.contains(surface.format) else {
-            throw CoderError(.misuse, "the surface does not fit the frame")
+            throw CoderError(.misuse, "the surface does not have the size or format of the frame")
         }
-        let picture = try pictureGoingOn(with: current, in: surface, wantsPartial: request.wantsPartial)
-        let outcome = try picture.decode(wantsPartial: request.wantsPartial)
+        let image = try imageGoingOn(with: current, in: surface, wantsPartial: request.wantsPartial)
+        let outcome = try image.decode(wantsPartial: request.wantsPartial)
         if outcome == .complete { file.passWarnings() }
         return outcome
     }
 
-    /// The picture that was begun, or a new one where the surface is another one.
-    private func pictureGoingOn(
+    /// Returns the engine's current image, or begins a new one for another surface.
+    private func imageGoingOn(
         with frame: APNGFrame, in surface: borrowing Surface, wantsPartial: Bool
-    ) throws(CoderError) -> PNGPicture {
-        if let picture, picture.fits(surface) { return picture }
+    ) throws(CoderError) -> PNGImage {
+        if let image, image.fits(surface) { return image }
         if engine == nil { engine = try file.makeEngine() }
         guard let engine else { throw CoderError(.misuse, "the header was not read") }
         let cursor = PNGCursor(
             source, at: frame.data, kind: frame.isDefaultImage ? .imageData : .fdAT, isFrame: frame.control != nil)
-        let fresh = try PNGPicture(
+        let fresh = try PNGImage(
             cursor, of: source, by: engine, host: host, isInterlaced: file.isInterlaced, size: currentRect.size,
             into: surface, wantsPartial: wantsPartial)
-        picture = fresh
+        image = fresh
         return fresh
     }
 
-    // MARK: Where they stand
+    // MARK: Positions
 
-    /// Frame number `index`, as far as the walk has to go for it; nil behind the last.
+    /// Returns frame number `index`, walking the file as far as needed; nil behind the last frame.
     private func frame(at index: Int) throws(CoderError) -> APNGFrame? {
         if let still { return index == 0 ? still : nil }
         while let count = scanner?.frames.count, index >= count {
@@ -130,7 +130,7 @@ public final class APNGDecoder: AnimationDecoder {
                     return still
                 }
             } catch {
-                // The first frame may be looked at while it arrives.
+                // The caller may decode the first frame while it arrives.
                 if error.code == .needsInput, index == 0, let frame = scanner?.openFrame { return frame }
                 try settle(error)
                 if let still { return index == 0 ? still : nil }
@@ -145,7 +145,7 @@ public final class APNGDecoder: AnimationDecoder {
             do throws(CoderError) {
                 if try frame(at: index) == nil { return }
             } catch {
-                // What is wrong with a later frame is told when that one is asked for.
+                // The caller gets the damage of a later frame when it requests that frame.
                 if tailError == nil { throw error }
             }
             index += 1
@@ -153,24 +153,24 @@ public final class APNGDecoder: AnimationDecoder {
         }
     }
 
-    /// Ends the walk at damage, with the frames that there are.
+    /// Ends the walk at damage and keeps the frames before it.
     private func settle(_ error: CoderError) throws(CoderError) {
         guard error.code == .truncated || error.code == .corrupt else { throw error }
-        // What there is of the first frame is worth showing; decode tells whether some is missing.
+        // A part of the first frame can be shown; decode reports whether rows are missing.
         if scanner?.frames.isEmpty == true { scanner?.keepOpenFrame() }
         if scanner?.frames.isEmpty == true { becomeStill(because: error) } else { tailError = error }
     }
 
     private func becomeStill(because error: CoderError) {
         guard let data = file.firstData else { return }
-        host.warn("\(error.message); the picture that other viewers see is shown instead")
+        host.warn("\(error.message); the image that other viewers see is shown instead")
         still = APNGFrame(control: nil, data: data, isDefaultImage: true)
     }
 
     private func warnOfCount(_ count: Int) {
         guard let control, !hasWarned, count != Int(control.frameCount) else { return }
         hasWarned = true
-        host.warn("the file says that it has \(control.frameCount) frames, and has \(count)")
+        host.warn("the header announces \(control.frameCount) frames; \(count) were found")
     }
 
     // MARK: Facts
@@ -182,14 +182,14 @@ public final class APNGDecoder: AnimationDecoder {
             return FrameInfo(index: index, rect: PixelRect(info.size), hasAlpha: hasAlpha)
         }
         let control = try scanner.control(at: offset)
-        // Nothing is below the first frame, so it cannot be blended with it, nor can it be brought back.
+        // The first frame has no canvas below it, so it cannot be blended, and there is nothing to restore.
         let disposal = index == 0 && control.disposal == .previous ? .background : control.disposal
         return FrameInfo(
             index: index, rect: control.rect, duration: control.duration,
             blend: index == 0 || !hasAlpha ? .source : control.blend, disposal: disposal, hasAlpha: hasAlpha)
     }
 
-    /// Whether a part of the canvas is seen that no frame covers.
+    /// Whether a part of the canvas stays that no frame covers.
     private func showsCanvas(of size: PixelSize) throws(CoderError) -> Bool {
         guard let scanner else { return false }
         for (index, frame) in scanner.frames.enumerated() {

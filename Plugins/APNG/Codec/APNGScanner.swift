@@ -2,30 +2,30 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGCodec
 
-/// Where a frame stands in the file.
+/// The position of a frame in the file.
 struct APNGFrame: Equatable {
-    /// Its fcTL; nil for a default image that stands for an animation which is none.
+    /// Its fcTL; nil for a default image that replaces an unusable animation.
     var control: Int?
     /// Its first IDAT or fdAT.
     var data: Int
-    /// Whether its pixels are those of the default image.
+    /// Whether the frame's pixels are the default image.
     var isDefaultImage: Bool
 }
 
-/// Walks the chunks of an animation without looking into the pixels.
+/// Walks the chunks of an animation without decoding pixels.
 ///
-/// A frame is noted when the next one, or the end chunk, has begun: so long more of its data may come. A walk that was
-/// suspended goes on where it stopped.
+/// Records a frame when the next frame or the end chunk begins: until then more of its data may follow. A suspended
+/// walk continues where it stopped.
 struct APNGScanner {
     private let source: ByteSource
     private let canvas: PixelSize
     private let maxFrames: Int
     private var position = PNGCursor.signature.count
     private var nextSequenceNumber: UInt32 = 0
-    /// A control chunk whose data was not met yet.
+    /// A control chunk whose data has not been reached yet.
     private var pendingControl: Int?
     private(set) var frames: [APNGFrame] = []
-    /// A frame whose data may not be all there.
+    /// A frame whose data may be incomplete.
     private(set) var openFrame: APNGFrame?
     private(set) var isFinished = false
 
@@ -37,7 +37,7 @@ struct APNGScanner {
 
     /// Walks to the end of the next frame; false behind the last.
     ///
-    /// - Throws: `.needsInput`, `.truncated`; `.corrupt` where the order or the numbers of chunks are wrong.
+    /// - Throws: `.needsInput`, `.truncated`; `.corrupt` if the order or the numbers of chunks are wrong.
     mutating func advance() throws(CoderError) -> Bool {
         while !isFinished {
             let chunk = try PNGChunk(at: position, in: source)
@@ -56,7 +56,7 @@ struct APNGScanner {
         return false
     }
 
-    /// Counts the frame whose data is cut off, and ends the walk.
+    /// Records the frame whose data is cut off, and ends the walk.
     mutating func keepOpenFrame() {
         if let openFrame { frames.append(openFrame) }
         openFrame = nil
@@ -73,12 +73,12 @@ struct APNGScanner {
             let control = try APNGFrameControl(chunk, in: source)
             try check(control.sequenceNumber, at: chunk.offset)
             guard !control.rect.isEmpty, PixelRect(canvas).contains(control.rect) else {
-                throw .corrupt("a frame is empty or not within the canvas", at: chunk.offset)
+                throw .corrupt("a frame is empty or reaches outside the canvas", at: chunk.offset)
             }
             nextSequenceNumber &+= 1
             pendingControl = chunk.offset
         case .imageData:
-            // Without control chunk in front the default image is no part of the animation.
+            // Without a control chunk before it, the default image is not part of the animation.
             guard openFrame == nil, let offset = pendingControl else { break }
             let control = try control(at: offset)
             if control.rect != PixelRect(canvas) {
@@ -86,16 +86,16 @@ struct APNGScanner {
             }
             open(APNGFrame(control: offset, data: chunk.offset, isDefaultImage: true))
         case .fdAT:
-            if chunk.length < 4 { throw .corrupt("the data of a frame has no number", at: chunk.offset) }
+            if chunk.length < 4 { throw .corrupt("the data chunk of a frame has no sequence number", at: chunk.offset) }
             var fields = ByteReader(source, at: chunk.data.lowerBound)
             try check(try fields.u32BE(), at: chunk.offset)
             if openFrame == nil, let offset = pendingControl {
                 open(APNGFrame(control: offset, data: chunk.offset, isDefaultImage: false))
             }
             guard let openFrame, !openFrame.isDefaultImage else {
-                throw .corrupt("the data of a frame stands in front of its control chunk", at: chunk.offset)
+                throw .corrupt("the data of a frame comes before its control chunk", at: chunk.offset)
             }
-            // A chunk that is not all there comes again, and its number counts once.
+            // An incomplete chunk is read again later; its number counts once.
             try ByteReader(source, at: chunk.offset).require(chunk.range.count)
             nextSequenceNumber &+= 1
         case .imageEnd:
@@ -112,11 +112,11 @@ struct APNGScanner {
 
     private func check(_ number: UInt32, at offset: Int) throws(CoderError) {
         if number != nextSequenceNumber {
-            throw .corrupt("the chunk numbered \(number) stands where number \(nextSequenceNumber) should", at: offset)
+            throw .corrupt("found chunk number \(number) instead of number \(nextSequenceNumber)", at: offset)
         }
     }
 
-    /// What a control chunk says that was found in order before.
+    /// Reads a control chunk that an earlier walk has checked.
     func control(at offset: Int) throws(CoderError) -> APNGFrameControl {
         try APNGFrameControl(try PNGChunk(at: offset, in: source), in: source)
     }

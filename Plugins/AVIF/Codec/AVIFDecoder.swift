@@ -5,18 +5,19 @@ public import ImageModel
 
 /// Decodes AVIF: stills with all images of the file, and sequences.
 ///
-/// Rotation, mirroring and cropping belong to the format, so pixels come out upright and the Exif orientation is only
-/// for show. Every frame is a full canvas that replaces the one before; what it depends on is decoded here.
+/// The decoder applies rotation, mirroring and cropping, which belong to the format. It only reports the Exif
+/// orientation. Every frame is a full canvas that replaces the frame before; the decoder also decodes the frames that
+/// it depends on.
 ///
 /// - Source: AV1 Image File Format 1.1; ISO/IEC 23008-12:2022 (HEIF); ISO/IEC 14496-12:2022.
 public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     private let session: DecoderSession
     private var file: File?
-    /// The number of the item that the calls concern.
+    /// The number of the item that calls refer to.
     private var selected = 0
-    /// The last item that was asked for, but the primary one.
+    /// The last selected item, unless it was the primary one.
     private var further: (index: Int, image: OpenedImage, info: ImageInfo)?
-    /// The frame that `nextFrame` answers next.
+    /// The index of the frame that `nextFrame` returns next.
     private var next = 0
 
     /// The file once its boxes are read.
@@ -24,9 +25,9 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         let primary: OpenedImage
         let info: ImageInfo
         let track: Track?
-        /// Whether libavif has read the boxes of the whole file, and not only those of the image.
+        /// Whether libavif has read the boxes of the whole file, not only those of one image.
         let isWhole: Bool
-        /// Nil where the lists of items cannot be read.
+        /// Nil if the item lists cannot be read.
         let boxes: ItemBoxes?
     }
 
@@ -36,7 +37,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
 
     public func readHeader() throws(CoderError) -> ImageInfo { try current().info }
 
-    public var pixelFormats: [PixelFormat] { (try? current())?.image.picture.formats ?? [] }
+    public var pixelFormats: [PixelFormat] { (try? current())?.image.properties.formats ?? [] }
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         let limit = session.limits.maxMetadataBytes
@@ -54,7 +55,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
             if let tiff = Self.tiff(exif) {
                 blobs.append(MetadataBlob(.exif, tiff))
             } else {
-                session.host.warn("Exif without a TIFF header is left out")
+                session.host.warn("ignored Exif data without a TIFF header")
             }
         }
         if let xmp = try reader.blob(.xmp, limit: limit) { blobs.append(MetadataBlob(.xmp, xmp)) }
@@ -86,7 +87,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         return made
     }
 
-    /// The primary image, where libavif refuses the file for another item.
+    /// The primary image, if libavif refuses the file because of another item.
     private func primaryAlone(_ error: CoderError, _ isSequence: Bool) -> File? {
         guard error.code == .corrupt, !isSequence, let boxes = ItemBoxes(session), boxes.images.count > 1,
             let image = try? OpenedImage(boxes.images[0].id, in: boxes, session, threads: threads)
@@ -96,18 +97,19 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     }
 
     private func info(of image: OpenedImage, _ track: Track?, _ boxes: ItemBoxes?, isFirst: Bool = true) -> ImageInfo {
-        let picture = image.picture
+        let properties = image.properties
         let isAnimated = image.frames > 1
-        let tile = image.grid.map { picture.turns % 2 == 1 ? $0.colors.tile.transposed : $0.colors.tile }
+        let tile = image.grid.map { properties.turns % 2 == 1 ? $0.colors.tile.transposed : $0.colors.tile }
         return ImageInfo(
-            size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
+            size: properties.size, nativeFormat: properties.formats[0], bitDepth: properties.depth,
+            hasAlpha: properties.hasAlpha,
             orientation: isFirst ? storedOrientation() : nil, orientationApplied: true, frameCount: image.frames,
             loopCount: isAnimated ? track?.loopCount ?? .unknown : .unknown, isAnimated: isAnimated, isLossy: true,
-            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
+            color: ColorDescription(codePoints: properties.codePoints, hasProfile: properties.hasProfile),
             hasItems: (boxes?.images.count ?? 1) > 1, tileSize: tile, regionCost: tile == nil ? .whole : .tiles)
     }
 
-    /// Tells what is cut from what is broken, and fills in the numbers of a limit.
+    /// Distinguishes cut from damaged data, and fills in the numbers of an exceeded limit.
     private func explained<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         do throws(CoderError) {
             return try body()
@@ -122,7 +124,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         }
     }
 
-    /// What Exif says, if its bytes are there already; nobody applies it.
+    /// The Exif orientation, if its bytes are there already; the decoder does not apply it.
     private func storedOrientation() -> Orientation? {
         guard let reader = try? metadataReader(),
             let exif = try? reader.blob(.exif, limit: session.limits.maxMetadataBytes)
@@ -130,7 +132,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         return Self.tiff(exif).flatMap(ExifOrientation.read)
     }
 
-    /// A second look at the boxes: libavif reads Exif and XMP only together with them, and not without.
+    /// Reads metadata in a second pass over the boxes: libavif reads Exif and XMP only together with them.
     private func metadataReader() throws(CoderError) -> AVIFReader {
         try session.host.checkCancellation()
         let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: 1, metadata: true)
@@ -138,7 +140,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         return reader
     }
 
-    /// Steps over what stands before the TIFF header (often `Exif\0\0`); nil without one.
+    /// Skips the bytes before the TIFF header (often `Exif\0\0`); nil without a header.
     static func tiff(_ exif: [UInt8]) -> [UInt8]? {
         let headers: [[UInt8]] = [[0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A]]
         for start in exif.indices.prefix(64) where headers.contains(Array(exif[start...].prefix(4))) {
@@ -169,7 +171,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         (selected, next) = (index, 0)
     }
 
-    /// - Throws: `.refused` for any image that cannot be decoded but the primary one.
+    /// - Throws: `.refused` for any image except the primary one that cannot be decoded.
     private func opened(_ index: Int) throws(CoderError) -> (image: OpenedImage, info: ImageInfo) {
         let file = try open()
         guard index > 0, let boxes = file.boxes else { return (file.primary, file.info) }
@@ -212,15 +214,15 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         let (image, info) = try current()
         let region = request.region ?? PixelRect(info.size)
         guard surface.size == region.size, PixelRect(info.size).contains(region),
-            image.picture.formats.contains(surface.format)
-        else { throw CoderError(.misuse, "the surface does not fit the image") }
+            image.properties.formats.contains(surface.format)
+        else { throw CoderError(.misuse, "the surface does not have the size or format of the image") }
         let frame = max(0, next - 1)
         try image.require(frame)
         try image.decode(frame, region, into: surface)
         return .complete
     }
 
-    /// Threads of the AV1 decoder; a single one costs the least processor time.
+    /// The number of threads of the AV1 decoder; one thread needs the least processor time.
     private var threads: Int {
         let wanted = session.options.integer(OptionKey.threads) ?? 1
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16

@@ -3,8 +3,8 @@ public import ImageModel
 
 /// Encodes AVIF with aom: stills and sequences.
 ///
-/// libavif keeps the coded frames until the end, and nothing else grows: memory is that of the output and of the frames
-/// aom looks ahead.
+/// libavif keeps the coded frames until the end; nothing else grows. The encoder's memory is that of the output and of
+/// aom's look-ahead frames.
 public final class AVIFEncoder: ThumbnailEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
@@ -17,12 +17,12 @@ public final class AVIFEncoder: ThumbnailEncoder {
 
     public init(_ session: EncoderSession) throws(CoderError) { self.session = session }
 
-    /// Gray stays one plane; alpha may be either kind, the file says which.
+    /// Gray stays one plane; the file records whether alpha is straight or premultiplied.
     public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
         let native = info.nativeFormat
         let bits = native.bits > 8 || native.numeric == .float ? 16 : 8
         if native.channels == .gray { return [PixelFormat(.gray, bits: bits), PixelFormat(.rgb, bits: bits)] }
-        // A plane of alpha without a hole in it would cost as much time as colour.
+        // Coding an alpha plane takes as long as coding color, even if it is fully opaque.
         if !native.hasTransparency || !info.hasAlpha { return [PixelFormat(.rgb, bits: bits)] }
         let alpha: PixelFormat.Alpha = native.alpha == .premultiplied ? .premultiplied : .straight
         return [PixelFormat(.rgba, bits: bits, alpha: alpha)]
@@ -32,10 +32,10 @@ public final class AVIFEncoder: ThumbnailEncoder {
         // libaom's own bound.
         let longest = max(info.size.width, info.size.height)
         guard !info.size.isEmpty, longest <= 65_535 else {
-            throw .invalidArgument("a picture of \(info.size) pixels does not fit into the format")
+            throw .invalidArgument("an image of \(info.size) pixels does not fit into the format")
         }
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
-            throw CoderError(.misuse, "the pixels are in another format than was agreed")
+            throw CoderError(.misuse, "the pixels do not have the format of the session")
         }
         settings = try EncodeSettings(session, info: info)
         self.info = info
@@ -44,22 +44,22 @@ public final class AVIFEncoder: ThumbnailEncoder {
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
         guard [.exif, .xmp, .icc].contains(blob.kind), !blob.bytes.isEmpty, writer == nil else { return false }
-        // libavif looks for the TIFF header and refuses bytes without one.
+        // libavif searches for the TIFF header and refuses bytes without one.
         if blob.kind == .exif, AVIFDecoder.tiff(blob.bytes) == nil { return false }
         blobs.append(blob)
         return true
     }
 
     public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
-        guard let info, let settings, writer == nil else { throw CoderError(.misuse, "a thumbnail comes too late") }
-        // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
+        guard let info, let settings, writer == nil else { throw CoderError(.misuse, "the thumbnail comes too late") }
+        // MIAF (ISO/IEC 23000-22) does not allow a thumbnail that is larger than its image.
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
             throw .refused("the thumbnail is larger than the image")
         }
         try session.host.checkCancellation()
         let small = settings.ofThumbnail(isGray: surface.format.channels == .gray)
         let writer = try AVIFWriter(small, timescale: 1)
-        // A profile is one of gray or of RGB.
+        // An ICC profile is either for gray or for RGB.
         for blob in blobs where blob.kind == .icc && surface.format.channels == info.nativeFormat.channels {
             try writer.add(blob)
         }
@@ -72,7 +72,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let settings, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit what was agreed")
+            throw CoderError(.misuse, "the surface does not have the size or format of the session")
         }
         try session.host.checkCancellation()
         let writer: AVIFWriter
@@ -88,7 +88,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
 
     public func finish() throws(CoderError) {
         guard let sink, let info, let writer, writer.frames > 0 else {
-            throw CoderError(.misuse, "there is no picture yet")
+            throw CoderError(.misuse, "no frame was added")
         }
         let isSequence = writer.frames > 1
         var isWritten = true
@@ -100,13 +100,13 @@ public final class AVIFEncoder: ThumbnailEncoder {
             isEmbedded = data != nil
             return data ?? []
         }
-        if !isEmbedded { session.host.warn("the thumbnail could not be written down") }
-        // A still does not tell time.
+        if !isEmbedded { session.host.warn("the thumbnail could not be stored") }
+        // A still stores no duration.
         if isSequence, let clock { warn(of: clock) }
         if info.isAnimated, !isSequence {
-            session.host.warn("one frame makes a still: its duration and the loop count are left out")
+            session.host.warn("a single frame is written as a still, without duration and loop count")
         }
-        if !isWritten { session.host.warn("how often the sequence is played could not be written down") }
+        if !isWritten { session.host.warn("the loop count could not be stored") }
     }
 
     private func warn(of clock: FrameClock) {
@@ -116,9 +116,9 @@ public final class AVIFEncoder: ThumbnailEncoder {
         }
         if clock.hasCut {
             let longest = FrameClock.longest / clock.timescale
-            session.host.warn("a frame is shown for at most \(longest) s here: the animation is shorter than it was")
+            session.host.warn("AVIF shows a frame for at most \(longest) s: a longer duration was cut")
         }
-        if clock.hasLengthened { session.host.warn("a frame without a duration is shown for \(unit): AVIF has no 0") }
+        if clock.hasLengthened { session.host.warn("a frame of duration 0 is shown for \(unit): AVIF has none") }
     }
 
     private func begin(_ settings: EncodeSettings, first frame: FrameInfo) throws(CoderError) -> AVIFWriter {
@@ -132,14 +132,15 @@ public final class AVIFEncoder: ThumbnailEncoder {
         return made
     }
 
-    /// What libavif and aom hold at their peak, measured with noise of 0.3 to 12 megapixels: of a still eleven times its
-    /// planes, 24 times from effort 4 on, where aom searches more; of a sequence forty frames (35 to look ahead at) with a
-    /// border of 288 pixels around each. Alpha has an encoder of its own.
+    /// The peak memory of libavif and aom, measured with noise of 0.3 to 12 megapixels. A still takes eleven times its
+    /// planes, 24 times from effort 4 on, where aom searches more. A sequence takes forty frames (35 of them
+    /// look-ahead), each with a border of 288 pixels. Alpha has an encoder of its own.
     private static func libraryMemory(_ info: ImageInfo, _ settings: EncodeSettings) -> Int {
         let border = settings.isSingle ? 0 : 576
         let area = (info.size.width + border) * (info.size.height + border)
         let colors = area * (settings.chroma == 444 ? 6 : settings.chroma == 422 ? 4 : 3) / 2
         let alpha = info.nativeFormat.hasTransparency ? area * 3 / 2 : 0
-        return (colors + alpha) * (settings.depth > 8 ? 2 : 1) * (settings.isSingle ? (settings.effort < 4 ? 11 : 24) : 40)
+        return (colors + alpha) * (settings.depth > 8 ? 2 : 1)
+            * (settings.isSingle ? (settings.effort < 4 ? 11 : 24) : 40)
     }
 }

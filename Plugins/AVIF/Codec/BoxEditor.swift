@@ -2,8 +2,8 @@ internal import ISOBoxes
 
 /// Finds and changes fields in the boxes that libavif 0.11 writes in front of the data.
 ///
-/// It writes version 1 of the headers of movie and tracks (64-bit durations), 32-bit places, and no more than one
-/// `meta` and one `moov` box at the top. Anything else is not found.
+/// libavif writes version 1 of the movie and track headers (64-bit durations), 32-bit offsets, and at most one `meta`
+/// and one `moov` box at the top level. The editor finds no other form.
 struct BoxEditor {
     private(set) var bytes: [UInt8]
 
@@ -21,7 +21,7 @@ struct BoxEditor {
         if let place = movie.flatMap({ place(of: "mvhd", in: $0, at: 24) }) { set(duration, at: place) }
     }
 
-    /// Says nothing of when it was made: the same frames make the same file.
+    /// Clears the creation times: the same frames make the same file.
     ///
     /// Two times of 8 bytes behind version and flags (ISO/IEC 14496-12 sections 8.2.2, 8.3.2, 8.4.2).
     mutating func clearTimes() {
@@ -36,13 +36,13 @@ struct BoxEditor {
         }
     }
 
-    /// Where the 32-bit places in the data stand: of items (`iloc`) and of chunks (`stco`).
+    /// The positions of the 32-bit offsets into the data: of items (`iloc`) and of chunks (`stco`).
     ///
     /// - Source: ISO/IEC 14496-12 sections 8.11.3 and 8.7.5.
     var placesOfOffsets: [Int]? {
         var places: [Int] = []
         if let meta = payload("meta", in: bytes.indices) {
-            // Version 0, four bytes of offset and of length, no base: all that libavif writes.
+            // Version 0, four bytes of offset and of length, no base: libavif writes no other form.
             guard let list = payload("iloc", in: meta.dropFirst(4)), list.count >= 8, word(list.lowerBound) == 0,
                 word(list.lowerBound + 4) >> 16 == 0x4400
             else { return nil }
@@ -70,7 +70,7 @@ struct BoxEditor {
         set32(UInt32(truncatingIfNeeded: Int(word(place)) + count), at: place)
     }
 
-    /// Puts a box behind the header of a track, and says how long the track lasts.
+    /// Inserts a box behind the header of a track, and stores the duration of the track.
     mutating func insert(_ box: [UInt8], intoTrack index: Int, lasting duration: UInt64) {
         // Section 8.3.2: version and flags 4, two times of 8, number 4, nothing 4, duration 8.
         guard let movie, tracks.indices.contains(index), let header = payload("tkhd", in: tracks[index]),
@@ -82,14 +82,14 @@ struct BoxEditor {
         bytes.insert(contentsOf: box, at: header.upperBound)
     }
 
-    /// Puts bytes at the end of a box and lets all around it grow; counts one entry more where the box has a count.
+    /// Appends bytes to a box and enlarges all boxes around it; increments the entry count if the box has one.
     ///
-    /// Answers whether the box was there.
+    /// - Returns: whether the box exists.
     mutating func append(_ new: [UInt8], to path: FourCC..., countAt place: Int? = nil, of width: Int = 0) -> Bool {
         var range = bytes.indices
         var sizes: [Int] = []
         for type in path {
-            // ISO/IEC 14496-12 section 8.11.1: version and flags stand before the boxes in `meta`.
+            // ISO/IEC 14496-12 section 8.11.1: `meta` begins with version and flags, before its boxes.
             let inside = sizes.count == 1 ? range.dropFirst(4) : range
             guard let box = boxes(in: inside).first(where: { $0.type == type }) else { return false }
             sizes.append(box.payload.lowerBound - 8)
@@ -98,7 +98,7 @@ struct BoxEditor {
         if let place {
             let end = range.lowerBound + place + width
             guard end <= range.upperBound else { return false }
-            // The lowest bytes of the count; it stays far below what they hold.
+            // Only the lowest bytes of the count change; the count stays far below their limit.
             let count = (Int(bytes[end - 2]) << 8 | Int(bytes[end - 1])) + 1
             (bytes[end - 2], bytes[end - 1]) = (UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count))
         }

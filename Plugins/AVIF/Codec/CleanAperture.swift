@@ -1,12 +1,12 @@
 internal import ImageModel
 
-/// The part of a stored picture that is to be shown.
+/// The visible part of a stored image.
 ///
-/// - Source: ISO/IEC 14496-12 section 12.1.4; ISO/IEC 23000-22 (MIAF) section 7.3.6.7: whole pixels, inside of it.
+/// - Source: ISO/IEC 14496-12 section 12.1.4; ISO/IEC 23000-22 (MIAF) section 7.3.6.7: whole pixels, inside the image.
 enum CleanAperture {
     /// Nil for a crop that MIAF does not allow.
     ///
-    /// - Parameter fields: numerator and denominator each of width, height and the offsets of the centres.
+    /// - Parameter fields: numerator and denominator of width, height and the offsets of the centers.
     static func rect(_ fields: [UInt32], in stored: PixelSize) -> PixelRect? {
         guard fields.count == 8, let x = span(fields[0...1], fields[4...5], in: stored.width),
             let y = span(fields[2...3], fields[6...7], in: stored.height)
@@ -24,7 +24,7 @@ enum CleanAperture {
         guard denominator > 0, unit > 0, numerator > 0, numerator % denominator == 0 else { return nil }
         let count = numerator / denominator
         guard count <= whole, whole < 1 << 30 else { return nil }
-        // The centres are `shift / unit` apart: start = (whole - count) / 2 + shift / unit.
+        // The centers are `shift / unit` apart: start = (whole - count) / 2 + shift / unit.
         let twice = (whole - count) * unit + 2 * shift
         guard twice % (2 * unit) == 0 else { return nil }
         let start = twice / (2 * unit)

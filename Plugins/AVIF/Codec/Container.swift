@@ -2,9 +2,9 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// The boxes at the top of a file.
+/// The top-level boxes of a file.
 enum Container {
-    /// Throws unless a `ftyp` box with one of the two brands comes first; answers whether a sequence is to be shown.
+    /// Throws unless a `ftyp` box with one of the two brands comes first; returns whether the file shows a sequence.
     ///
     /// - Source: AV1 Image File Format section 6.
     static func brands(_ source: ByteSource) throws(CoderError) -> Bool {
@@ -24,7 +24,7 @@ enum Container {
         }
     }
 
-    /// The payload of the first such box at the top of the file; nil if it is not there, or not all of it.
+    /// Returns the payload of the first top-level box of this type; nil if it is missing or incomplete.
     static func payload(_ type: FourCC, of source: ByteSource, atMost limit: Int) -> [UInt8]? {
         guard let payload = range(of: type, in: source), payload.count <= limit,
             payload.upperBound <= source.available
@@ -32,7 +32,7 @@ enum Container {
         return source.bytes(payload)
     }
 
-    /// Where the payload of the first such box at the top of the file stands, as far as the box says.
+    /// Returns the range of the payload of the first top-level box of this type, as its header declares it.
     static func range(of type: FourCC, in source: ByteSource) -> Range<Int>? {
         var reader = ByteReader(source)
         while let (found, payload) = try? header(&reader) {
@@ -42,7 +42,7 @@ enum Container {
         return nil
     }
 
-    /// Whether a box at the top reaches behind the end of the file.
+    /// Whether a top-level box reaches behind the end of the file.
     static func isCut(_ source: ByteSource) -> Bool {
         var reader = ByteReader(source)
         let count = source.available
@@ -61,7 +61,7 @@ enum Container {
         if size == 1 { size = UInt64(try reader.u32BE()) << 32 | UInt64(try reader.u32BE()) }
         if size == 0 { return (type, reader.offset..<max(reader.offset, reader.source.available)) }
         guard let length = Int(exactly: size), length >= reader.offset - start, length <= Int.max / 2 else {
-            throw .corrupt("a box has a size that cannot be", at: start)
+            throw .corrupt("a box has an invalid size", at: start)
         }
         return (type, reader.offset..<start + length)
     }

@@ -2,25 +2,25 @@ internal import CoderPluginKit
 internal import ImageModel
 
 extension AVIFPlanes {
-    /// Pixels of a strip, at least.
+    /// The minimum number of pixels in a strip.
     private static let leastPixels = 1 << 16
-    /// Pixels that are worth another thread: fewer are done before it has begun.
+    /// The number of pixels that justify another thread; fewer are converted before it has started.
     private static let parallelPixels = 1 << 19
-    /// Strips between two reports of progress.
+    /// The number of strips between two progress reports.
     private static let batch = 16
 
-    /// Converts a part of the planes; a large one on the host's threads.
+    /// Converts a part of the planes; a large part on the host's threads.
     ///
     /// - Parameters:
-    ///   - size: that of the planes.
-    ///   - reports: whether rows are told as progress.
+    ///   - size: the size of the planes.
+    ///   - reports: whether to report converted rows as progress.
     func convert(
-        _ part: PixelRect, of size: PixelSize, _ picture: Picture, into target: SurfaceTarget, _ host: HostServices,
+        _ part: PixelRect, of size: PixelSize, _ image: Image, into target: SurfaceTarget, _ host: HostServices,
         reports: Bool = true
     ) throws(CoderError) {
         let strips = Self.strips(part.rows, of: size)
         func convert(_ index: Int) throws(CoderError) {
-            try self.convert(strips[index], part, turns: picture.turns, mirror: picture.mirror, into: target)
+            try self.convert(strips[index], part, turns: image.turns, mirror: image.mirror, into: target)
         }
         let isLarge = size.width * part.height >= Self.parallelPixels
         var first = 0
@@ -32,7 +32,7 @@ extension AVIFPlanes {
         }
     }
 
-    /// Ranges of rows that begin and end at odd rows, but at the edges.
+    /// Ranges of rows that begin and end at odd rows, except at the edges.
     private static func strips(_ rows: Range<Int>, of size: PixelSize) -> [Range<Int>] {
         let step = 64 * max(1, leastPixels / (64 * max(1, size.width)))
         let last = min(size.height, rows.upperBound | 1)

@@ -1,17 +1,17 @@
 internal import ImageModel
 
-/// Writes down how often a sequence is played, which libavif 0.11 cannot: an edit list in every track.
+/// Stores the loop count of a sequence as an edit list in every track; libavif 0.11 cannot write it.
 ///
-///     trak ─┬─ tkhd           duration: that of all plays
+///     trak ─┬─ tkhd           duration of all plays
 ///           └─ edts ── elst   flag 1: repeat; one edit: the whole medium
 ///
-/// All boxes in front of the data grow, so all places in the data move.
+/// All boxes in front of the data grow, so all offsets into the data change.
 ///
 /// - Source: ISO/IEC 14496-12:2022 sections 8.6.5, 8.6.6, 8.3.2, 8.2.2, 8.7.5, 8.11.3.
 struct EditList {
     let loopCount: LoopCount
 
-    /// Answers whether it could be done.
+    /// Returns whether the loop count was stored.
     ///
     /// - Parameter boxes: everything in front of the data, as libavif writes it: `ftyp`, `meta`, `moov`.
     func insert(into boxes: inout [UInt8]) -> Bool {
@@ -29,7 +29,7 @@ struct EditList {
         editor.clearTimes()
         boxes = editor.bytes
         if plays == 0 { return true }
-        // All ones stand for a duration that nobody knows.
+        // All ones: unknown duration.
         let total = plays.map { duration.multipliedReportingOverflow(by: UInt64($0)) }
         if total?.overflow == true { return false }
         for place in places { editor.add(tracks * Self.count, at: place) }

@@ -3,36 +3,36 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// Decodes tiles of a grid beside each other, on the host's threads.
+/// Decodes tiles of a grid in parallel, on the host's threads.
 ///
-/// Each tile has a libavif of its own. The samples are put together before they become pixels, so that colors between
-/// two stored ones come from both sides of a seam.
+/// Each tile has its own libavif decoder. The samples are joined before conversion to pixels, so that colors at a seam
+/// are interpolated from both sides.
 struct GridDecoder {
     let session: DecoderSession
     let grid: TileGrid
-    let picture: Picture
-    /// Has read the boxes of the whole image.
+    let image: Image
+    /// A reader that has read the boxes of the whole image.
     let model: AVIFReader
 
-    /// Tiles between two reports of progress; many enough that threads seldom wait for each other.
+    /// Tiles between two progress reports; enough that threads seldom wait for each other.
     private static let batch = 64
 
     /// Fills the target with a part of the stored image.
     ///
-    /// - Returns: false where the tiles do not fit each other or the boxes: libavif knows why.
+    /// - Returns: false if the tiles do not match each other or the boxes; libavif then finds the reason.
     func paint(_ part: PixelRect, into target: SurfaceTarget) throws(CoderError) -> Bool {
         for plan in [grid.colors, grid.alpha].compactMap({ $0 }) { try grid.boxes.derivations.check(plan.tile) }
         let rect = withNeighbors(part)
         let tiles = grid.tiles(in: rect)
-        // All of them before the first is decoded: bytes may be missing.
+        // Checks all of them before decoding the first: bytes may be missing.
         let prefixes = try tiles.map { tile throws(CoderError) in
             try grid.boxes.excerpt(ofTile: tile.id, from: session.source)
         }
         let threads = min(tiles.count, session.host.threadHint)
         let own =
-            picture.libraryMemory(of: rect.size) + threads * memory(of: tiles) + prefixes.reduce(0) { $0 + $1.count }
+            image.libraryMemory(of: rect.size) + threads * memory(of: tiles) + prefixes.reduce(0) { $0 + $1.count }
         try session.host.reserve(bytes: own)
-        // Giving back is never refused.
+        // Freeing reserved memory never fails.
         defer { try? session.host.reserve(bytes: -own) }
 
         let canvas = try AVIFCanvas(rect, like: model, hasAlpha: grid.alpha != nil)
@@ -60,26 +60,26 @@ struct GridDecoder {
         }
         guard fits.areAllSet else { return false }
         let place = PixelRect(x: part.x - rect.x, y: part.y - rect.y, width: part.width, height: part.height)
-        try planes.convert(place, of: rect.size, picture, into: target, session.host, reports: false)
+        try planes.convert(place, of: rect.size, image, into: target, session.host, reports: false)
         session.host.progress(tiles.count + 1, of: tiles.count + 1)
         return true
     }
 
-    /// The part with the samples of color that its edges are interpolated from, at even places.
+    /// The part including the color samples that interpolation at its edges needs; begins at even coordinates.
     private func withNeighbors(_ part: PixelRect) -> PixelRect {
         func span(_ start: Int, _ count: Int, _ whole: Int, _ isHalved: Bool) -> Range<Int> {
             if !isHalved { return start..<start + count }
             let end = start + count
             return max(0, start - start % 2 - 2)..<min(whole, end + end % 2 + 2)
         }
-        let x = span(part.x, part.width, picture.stored.width, picture.halvesColumns)
-        let y = span(part.y, part.height, picture.stored.height, picture.halvesRows)
+        let x = span(part.x, part.width, image.stored.width, image.halvesColumns)
+        let y = span(part.y, part.height, image.stored.height, image.halvesRows)
         return PixelRect(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count)
     }
 
-    /// What libavif and dav1d hold while they decode one tile.
+    /// The memory of libavif and dav1d while they decode one tile.
     private func memory(of tiles: [TileGrid.Tile]) -> Int {
-        let areas = tiles.map { picture.libraryMemory(of: $0.rect.size) }
+        let areas = tiles.map { image.libraryMemory(of: $0.rect.size) }
         return 2 * (areas.max() ?? 0) + (400 << 10)
     }
 }

@@ -7,18 +7,18 @@ internal import ImageModel
 ///     iloc  sizes of offset, length, base, index: 4 bits each │ items │ item …
 ///     item  number │ [method] │ 2 │ base │ extents │ ([index] │ offset │ length) …
 ///
-/// libavif 0.11 allocates the sum of all lengths when an item has several extents, and searches its list of items
-/// from the start for each number that it meets. An item with one extent takes no memory.
+/// libavif 0.11 allocates the sum of all lengths if an item has several extents. For each item number, it searches its
+/// list from the start. An item with one extent takes no memory.
 ///
 /// - Source: ISO/IEC 14496-12:2022 section 8.11.3.
 enum ItemExtents {
-    /// Extents that libavif allocates 16 bytes for each, even where they take no bytes in the file.
+    /// The maximum number of extents; libavif allocates 16 bytes for each, even for an empty one.
     private static let mostExtents = 1_000_000
 
-    /// Throws `.corrupt` where an item is larger than the file, `.limitExceeded` where a list is too long.
+    /// Throws `.corrupt` if an item is larger than the file, `.limitExceeded` if a list is too long.
     ///
-    /// - Returns: the number of tiles that grids are made of, at most.
-    /// - Throws: `.needsInput` while the bytes of an item in several extents are missing.
+    /// - Returns: the maximum number of tiles in grids.
+    /// - Throws: `.needsInput` while bytes of an item with several extents are missing.
     static func check(_ source: ByteSource) throws(CoderError) -> Int {
         var tiles = 0
         if let meta = Container.range(of: "meta", in: source), meta.upperBound <= source.available {
@@ -84,7 +84,7 @@ private struct ItemSearches {
     private static let mostSteps = 100_000_000
     private var items: Set<UInt64> = []
     private var searches = 0
-    /// Items that others are made of.
+    /// Items that other items are made of.
     private(set) var tiles = 0
 
     mutating func add(_ number: UInt64) throws(CoderError) {

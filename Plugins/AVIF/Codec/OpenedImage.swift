@@ -5,23 +5,23 @@ internal import ImageModel
 
 /// An image or a sequence whose boxes libavif has read.
 final class OpenedImage {
-    let picture: Picture
+    let properties: Image
     let frames: Int
-    /// Tiles that are decoded one by one; nil where libavif decodes the whole image.
+    /// Tiles that are decoded one by one; nil if libavif decodes the whole image.
     let grid: TileGrid?
     let reader: AVIFReader
     private let session: DecoderSession
-    /// Bytes that libavif and dav1d take to decode all of it.
+    /// Bytes that libavif and dav1d need to decode the full image.
     private let memory: Int
-    /// The frame whose planes libavif holds.
+    /// The index of the frame whose planes libavif holds.
     private var decoded: Int?
     private var hasReserved = false
-    /// Why the whole image must not be decoded; tiles may be.
+    /// The reason why the full image must not be decoded; single tiles may be.
     private let excess: CoderError?
 
     /// - Parameters:
-    ///   - tiles: the number of tiles that libavif would decode, at most.
-    ///   - item: where the image is one of these, and not a track.
+    ///   - tiles: the maximum number of tiles that libavif would decode.
+    ///   - item: set if the image is an item, not a track.
     init(
         _ reader: AVIFReader, _ facts: avif_shim_facts, _ session: DecoderSession, tiles: Int = 0,
         item: (id: UInt32, boxes: ItemBoxes)? = nil
@@ -29,17 +29,17 @@ final class OpenedImage {
         self.reader = reader
         self.session = session
         frames = Int(facts.frames)
-        let picture = try Picture(facts, session)
-        self.picture = picture
-        memory = picture.libraryMemory(frames: frames, tiles: tiles)
-        grid = item.flatMap { TileGrid($0.id, picture, in: $0.boxes, from: session.source) }
-        excess = picture.excess(over: session.limits)
+        let properties = try Image(facts, session)
+        self.properties = properties
+        memory = properties.libraryMemory(frames: frames, tiles: tiles)
+        grid = item.flatMap { TileGrid($0.id, properties, in: $0.boxes, from: session.source) }
+        excess = properties.excess(over: session.limits)
         if let excess {
             if grid == nil { throw excess }
             return
         }
-        // The stream is asked for no more than the boxes promise, but for a small one that is padded or scaled.
-        let area = picture.stored.area ?? 0
+        // The stream may not need more memory than the boxes declare, except for a small padded or scaled image.
+        let area = properties.stored.area ?? 0
         let allowed = session.limits.maxPixels > 0 ? session.limits.maxPixels : .max
         reader.limit(maxPixels: min(area * 8 + 65_536, allowed), memory: memory)
         try reader.restart()
@@ -56,27 +56,27 @@ final class OpenedImage {
     }
 
     deinit {
-        // Giving back is never refused.
+        // Freeing reserved memory never fails.
         if hasReserved { try? session.host.reserve(bytes: -memory) }
     }
 
-    /// Throws until the bytes of a frame are there.
+    /// Throws unless all bytes of a frame are there.
     func require(_ frame: Int) throws(CoderError) {
-        // Tiles are asked for one by one.
+        // The decoder requests tiles one by one.
         if grid != nil { return }
-        // Asked in this order: the last bytes may arrive between the two questions.
+        // Keep this order: the last bytes may arrive between the two checks.
         let isComplete = session.source.isComplete
         if try reader.end(of: frame) > session.source.available {
             throw isComplete ? .truncated("the file ends in frame \(frame)") : .needsInput
         }
     }
 
-    /// Fills the surface with a part of a frame, which is shown upright.
+    /// Fills the surface with an upright part of a frame.
     func decode(_ frame: Int, _ region: PixelRect, into surface: borrowing Surface) throws(CoderError) {
         let target = SurfaceTarget(surface)
-        let part = picture.placement.canvas(of: region)
+        let part = properties.placement.canvas(of: region)
         if let grid {
-            let decoder = GridDecoder(session: session, grid: grid, picture: picture, model: reader)
+            let decoder = GridDecoder(session: session, grid: grid, image: properties, model: reader)
             if try decoder.paint(part, into: target) { return }
         }
         if let excess { throw excess }
@@ -88,10 +88,10 @@ final class OpenedImage {
         guard reader.planes.knowsColors else {
             throw .unsupported("a matrix of constant luminance or of ICtCp")
         }
-        try reader.planes.convert(part, of: picture.stored, picture, into: target, session.host)
+        try reader.planes.convert(part, of: properties.stored, properties, into: target, session.host)
     }
 
-    /// Decodes up to a frame: from the one before, or from the nearest key frame.
+    /// Decodes up to a frame, starting from the current frame or from the nearest key frame.
     private func advance(to frame: Int) throws(CoderError) {
         if decoded == frame { return }
         let key = reader.nearestKey(frame)
@@ -101,7 +101,7 @@ final class OpenedImage {
             try session.host.checkCancellation()
             do throws(CoderError) {
                 let facts = try reader.decode(index)
-                guard facts.storedSize == picture.stored, (facts.chroma == 400) == picture.isGray else {
+                guard facts.storedSize == properties.stored, (facts.chroma == 400) == properties.isGray else {
                     throw .corrupt("frame \(index) differs from the image that the boxes state")
                 }
             } catch {
@@ -115,9 +115,9 @@ final class OpenedImage {
 }
 
 extension CoderError {
-    /// The limit of libavif itself, which no limit of the session raises.
+    /// libavif's own limit, independent of the limits of the session.
     var numbered: CoderError {
         code == .limitExceeded && limit?.name == "pixels"
-            ? .unsupported("a stream of more pixels than the boxes state, or than libavif takes (268,435,456)") : self
+            ? .unsupported("a stream with more pixels than declared, or than libavif's limit of 268,435,456") : self
     }
 }

@@ -1,28 +1,28 @@
 internal import ISOBoxes
 
-/// Puts a picture that was coded into a file of its own into another file, as the thumbnail of the picture there.
+/// Embeds an image that was coded as a separate file into another file, as the thumbnail of that file's image.
 ///
 ///     ftyp  meta ─┬─ pitm                               mdat   mdat
-///                 ├─ iloc  … where its data stands             the data, behind everything else
+///                 ├─ iloc  … position of its data              the data, behind all other data
 ///                 ├─ iinf  … infe: its number and type
-///                 ├─ iref  … thmb: of which picture
+///                 ├─ iref  … thmb: its main image
 ///                 └─ iprp ─┬─ ipco  … its properties
-///                          └─ ipma  … which of them are its own
+///                          └─ ipma  … indices of its properties
 ///
-/// libavif 0.11 writes no thumbnails. Both files are its own, so that their boxes have the one form it writes; whatever
-/// has another one is left as it is.
+/// libavif 0.11 writes no thumbnails. It writes both files, so their boxes have a known form; files of another form
+/// stay unchanged.
 ///
 /// - Source: ISO/IEC 14496-12:2022 section 8.11; ISO/IEC 23008-12:2022 sections 6.4.5, 9.3.
 struct ThumbnailItem {
     /// The coded stream.
     private let data: [UInt8]
-    /// Whole boxes, in their order.
+    /// Complete boxes, in their order.
     private let properties: [UInt8]
     private let propertyCount: Int
-    /// Numbers from 1; the highest bit says that the property must be understood.
+    /// Property numbers from 1; the highest bit marks an essential property.
     private let associations: [UInt8]
 
-    /// - Parameter file: a still picture as libavif writes it.
+    /// - Parameter file: a still image written by libavif.
     init?(file: [UInt8]) {
         guard let meta = Self.meta(of: file), let boxes = meta.first("iprp", "ipco"),
             let extent = Self.extents(of: meta).first, extent.count > 0, extent.upperBound <= file.count,
@@ -37,9 +37,9 @@ struct ThumbnailItem {
         propertyCount = count
     }
 
-    /// Changes the boxes in front of the data, and answers what to write behind it; nil where that cannot be.
+    /// Changes the boxes in front of the data, and returns the bytes to write behind it; nil if that is impossible.
     ///
-    /// - Parameter count: bytes of the data, with the headers of its boxes.
+    /// - Parameter count: the size of the data, with the headers of its boxes.
     func insert(into boxes: inout [UInt8], before count: Int) -> [UInt8]? {
         var editor = BoxEditor(bytes: boxes)
         guard let meta = Self.meta(of: boxes), var primary = meta.first("pitm"), primary.skips(4),
@@ -48,13 +48,13 @@ struct ThumbnailItem {
         else { return nil }
         var before = 0
         while list.nextBox() != nil { before += 1 }
-        // Seven bits for a number, and 32 for a place in the file.
+        // A property number has seven bits, a file offset 32.
         guard before + propertyCount <= 127, known < 0xFFFF, boxes.count + count + data.count < 1 << 31 else {
             return nil
         }
         let id = Self.highest(in: items) + 1
         guard id <= 0xFFFF else { return nil }
-        // All of the header grows; this place grows with the others.
+        // The header grows; this offset grows by the same amount as the others.
         let start = UInt64(boxes.count + count + 8)
         let location = Self.number(id, 2) + [0, 0, 0, 1] + Self.number(start, 4) + Self.number(UInt64(data.count), 4)
         let entry = Self.box("infe", [2, 0, 0, 0] + Self.number(id, 2) + [0, 0] + Array("av01".utf8) + [0])
@@ -75,7 +75,7 @@ struct ThumbnailItem {
         return Self.box("mdat", data)
     }
 
-    // MARK: Reading what libavif wrote
+    // MARK: Reading libavif's output
 
     private static func meta(of file: [UInt8]) -> BoxCursor? {
         guard var meta = BoxCursor(file).first("meta"), meta.skips(4) else { return nil }
@@ -98,7 +98,7 @@ struct ThumbnailItem {
         return found
     }
 
-    /// What the first item has; version 0, one byte each.
+    /// The properties of the first item; version 0, one byte each.
     private static func associations(in meta: BoxCursor) -> [UInt8]? {
         guard var box = meta.first("iprp", "ipma"), box.number(4) == 0, let entries = box.number(4), entries >= 1,
             box.skips(2), let count = box.number(1)

@@ -2,12 +2,12 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// When the frames of a sequence are shown, and how often: what libavif 0.11 keeps to itself.
+/// The durations and the loop count of a sequence, which libavif 0.11 does not report.
 ///
-///     moov ── trak ─┬─ tkhd         id, how long everything takes
-///                   ├─ edts ── elst once or again and again
-///                   ├─ tref         what another track is to this one
-///                   └─ mdia ─┬─ mdhd  units of a second
+///     moov ── trak ─┬─ tkhd         id, duration of all plays
+///                   ├─ edts ── elst played once or repeated
+///                   ├─ tref         relation of another track to this one
+///                   └─ mdia ─┬─ mdhd  units per second
 ///                            └─ minf ── stbl ─┬─ stsd  av01
 ///                                             └─ stts  durations
 ///
@@ -15,10 +15,10 @@ internal import ImageModel
 struct Track {
     let timescale: UInt32
     let loopCount: LoopCount
-    /// Runs of frames of one duration: the frame behind the last, and the duration.
+    /// Runs of frames with the same duration: the index after the last frame, and the duration.
     private let runs: [(end: Int, duration: UInt32)]
 
-    /// Finds the track that libavif shows: the first one of AV1 with samples that is nothing to another track.
+    /// Finds the track that libavif shows: the first AV1 track with samples that refers to no other track.
     static func shown(in source: ByteSource) -> Track? {
         guard let movie = Container.payload("moov", of: source, atMost: 1 << 28) else { return nil }
         var cursor = BoxCursor(movie)
@@ -40,7 +40,7 @@ struct Track {
         loopCount = Self.loopCount(track, duration: duration)
     }
 
-    /// How long frame `index` is shown; what the table does not reach is shown as long as its last.
+    /// Returns the duration of frame `index`. Frames behind the end of the table have the duration of its last frame.
     func duration(of index: Int) -> FrameDuration {
         guard timescale > 0 else { return .unknown }
         var low = 0
@@ -49,13 +49,13 @@ struct Track {
             let middle = (low + high) / 2
             if runs[middle].end > index { high = middle } else { low = middle + 1 }
         }
-        // Without a table libavif counts one unit a frame.
+        // Without a table libavif assumes one unit per frame.
         return FrameDuration(runs.isEmpty ? 1 : runs[low].duration, over: timescale)
     }
 
     // MARK: Reading
 
-    /// The number of the track, and the duration of the presentation; nil for one without end.
+    /// Returns the number of the track and the duration of the presentation; nil for an infinite one.
     private static func header(_ fields: inout BoxCursor) -> (id: UInt64, duration: UInt64?)? {
         guard let version = fields.number(1), fields.skips(version == 1 ? 19 : 11), let id = fields.number(4),
             fields.skips(4), let duration = fields.number(version == 1 ? 8 : 4)
@@ -87,7 +87,7 @@ struct Track {
         return runs
     }
 
-    /// Plays, after the edit list: one edit that may repeat until the presentation is over.
+    /// Returns the plays that the edit list declares: one edit that may repeat until the presentation ends.
     ///
     /// - Source: ISO/IEC 14496-12:2022 section 8.6.6 (flag 1: repeat edits); ISO/IEC 23008-12 section 9.6.
     private static func loopCount(_ track: BoxCursor, duration: UInt64?) -> LoopCount {

@@ -1,7 +1,7 @@
-// canvas.cpp - planes that are put together from the tiles of a grid.
+// canvas.cpp - joins the tiles of a grid into planes.
 //
-// libavif 0.11 decodes one tile after the other and keeps all of them. Here each tile has a decoder of its own, on any
-// thread. The canvas has the samples that libavif would put together, so that colors are interpolated across the seams.
+// libavif 0.11 decodes one tile after another and keeps all of them. Here each tile has its own decoder, on any thread.
+// The canvas has the samples that libavif would join, so colors are interpolated across the seams.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -20,7 +20,7 @@ struct Free {
     void operator()(uint8_t *bytes) const { std::free(bytes); }
 };
 
-// What all tiles of a grid have in common.
+// The properties that all tiles of a grid share.
 struct Kind {
     uint32_t width, height, depth;
     avifPixelFormat format;
@@ -29,7 +29,7 @@ struct Kind {
     avifTransferCharacteristics transfer;
     avifMatrixCoefficients matrix;
 
-    // The luma of an alpha channel is all that is used: the rest may differ.
+    // Alpha uses only the luma: the rest may differ.
     Kind(const avifImage &image, bool is_alpha)
         : width(image.width), height(image.height), depth(image.depth), format(AVIF_PIXEL_FORMAT_NONE),
           range(AVIF_RANGE_FULL), primaries(0), transfer(0), matrix(0)
@@ -60,7 +60,7 @@ struct Part {
     uint32_t x, y, width, height;
 };
 
-// A sample of the limited range in the full one, rounded.
+// Converts a sample of the limited range to the full range, rounded.
 template <class Sample> void expand(Sample *samples, uint32_t count, uint32_t depth)
 {
     const int32_t low = 16 << (depth - 8), span = 219 << (depth - 8), most = (1 << depth) - 1;
@@ -79,13 +79,13 @@ struct avif_shim_canvas {
     avifImage image = {};
     uint32_t x = 0, y = 0;
     std::unique_ptr<uint8_t, Free> planes[4];
-    // Of the tiles that were put first: colors, alpha.
+    // The properties of the first color tile and of the first alpha tile.
     std::mutex mutex;
     std::unique_ptr<Kind> kinds[2];
 
     bool allocate(unsigned plane, uint32_t width, uint32_t height, uint8_t **start, uint32_t *stride)
     {
-        // 64-byte rows, as dav1d's.
+        // 64-byte aligned rows, as in dav1d.
         const uint64_t bytes = (uint64_t(width) * (image.depth > 8 ? 2 : 1) + 63) & ~uint64_t(63);
         planes[plane].reset(static_cast<uint8_t *>(std::calloc(height, bytes)));
         *start = planes[plane].get();
@@ -153,7 +153,7 @@ int32_t avif_shim_canvas_put(avif_shim_canvas *canvas, const avif_shim_decoder *
     } catch (...) {
         return avif_shim_memory;
     }
-    // The part of both, in samples of the whole image.
+    // The intersection, in samples of the whole image.
     const uint64_t left = std::max(x, canvas->x), top = std::max(y, canvas->y);
     const uint64_t right = std::min(uint64_t(x) + tile.width, uint64_t(canvas->x) + image.width);
     const uint64_t bottom = std::min(uint64_t(y) + tile.height, uint64_t(canvas->y) + image.height);

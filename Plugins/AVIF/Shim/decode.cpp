@@ -1,4 +1,4 @@
-// decode.cpp - decoding: libavif up to planes. write.cpp and rows.cpp make pixels of them.
+// decode.cpp - decoding: libavif up to planes. write.cpp and rows.cpp convert them to pixels.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -9,7 +9,7 @@
 #include <new>
 
 struct avif_shim_decoder {
-    // The first member: it outlives libavif's decoder.
+    // Must be the first member: it outlives libavif's decoder.
     avif_shim::Memory memory;
     bool is_broken = false;
     avifDecoder *decoder = nullptr;
@@ -17,7 +17,7 @@ struct avif_shim_decoder {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0;
     bool is_complete = false;
-    // Bytes in front of those of the file; see avif_shim_prefix.
+    // Bytes in front of the file; see avif_shim_prefix.
     std::unique_ptr<uint8_t[]> prefix;
     uint64_t prefix_count = 0;
 
@@ -25,7 +25,7 @@ struct avif_shim_decoder {
     {
         if (!decoder) return;
         const avif_shim::Use use(memory);
-        // An exception may leave behind an image that libavif has freed already.
+        // After an exception, this may be an image that libavif has freed already.
         if (is_broken && !memory.holds(decoder->image)) decoder->image = nullptr;
         avifDecoderDestroy(decoder);
     }
@@ -49,7 +49,7 @@ int32_t kind(avifResult result, const char *details)
     case AVIF_RESULT_OK: return avif_shim_ok;
     case AVIF_RESULT_WAITING_ON_IO: return avif_shim_waiting;
     case AVIF_RESULT_TRUNCATED_DATA:
-    // What it was asked to read lies behind the end.
+    // libavif tried to read behind the end.
     case AVIF_RESULT_IO_ERROR: return avif_shim_truncated;
     case AVIF_RESULT_INVALID_FTYP: return avif_shim_not_mine;
     case AVIF_RESULT_OUT_OF_MEMORY: return avif_shim_memory;
@@ -60,10 +60,10 @@ int32_t kind(avifResult result, const char *details)
     case AVIF_RESULT_COLOR_ALPHA_SIZE_MISMATCH: return avif_shim_unsupported;
     default: break;
     }
-    // libavif has one number for all of these.
+    // libavif uses one error code for all of these.
     if (std::strstr(details, "too large") || std::strstr(details, "imageSizeLimit")) return avif_shim_pixel_limit;
     if (std::strstr(details, "imageCountLimit")) return avif_shim_frame_limit;
-    // Forbidden, but written by some and read by others: one box more of the same kind.
+    // Forbidden, but some writers write it and other readers accept it: a second box of the same kind.
     if (std::strstr(details, "[ipma] with a given pair")) return avif_shim_unsupported;
     return avif_shim_corrupt;
 }
@@ -82,7 +82,7 @@ avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifRO
     const auto self = static_cast<avif_shim_decoder *>(io->data);
     if (flags != 0) return AVIF_RESULT_IO_ERROR;
     if (offset < self->prefix_count) {
-        // A header of a box is asked for with what stands behind it, which may be cut.
+        // libavif requests a box header together with the bytes behind it, which may be cut.
         out->data = self->prefix.get() + offset;
         out->size = std::min<uint64_t>(size, self->prefix_count - offset);
         return AVIF_RESULT_OK;
@@ -148,13 +148,13 @@ int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_meta
     settings.codecChoice = AVIF_CODEC_CHOICE_DAV1D;
     settings.maxThreads = int(threads);
     settings.ignoreExif = settings.ignoreXMP = !wants_metadata;
-    // The codec looks at sizes itself; nothing is allocated for them while the boxes are read.
+    // dav1d checks sizes itself; reading the boxes allocates nothing for them.
     settings.imageDimensionLimit = 0;
     if (max_frames) settings.imageCountLimit = max_frames;
-    // What the flags refuse is harmless: a missing 'pixi', an alpha without 'ispe', a crop that cannot be.
+    // These flags skip harmless checks: a missing 'pixi', an alpha without 'ispe', an invalid crop.
     settings.strictFlags = AVIF_STRICT_DISABLED;
     made->io.read = read;
-    // Bytes that were shown once stay where they are.
+    // Bytes keep their address once libavif has seen them.
     made->io.persistent = AVIF_TRUE;
     made->io.data = made.get();
     avifDecoderSetIO(made->decoder, &made->io);
@@ -169,7 +169,7 @@ void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t c
     decoder->bytes = bytes;
     decoder->count = count;
     decoder->is_complete = is_complete != 0;
-    // Not told: libavif would refuse a sequence whose last frame is cut before it shows the first.
+    // The file size stays unset: libavif would refuse a sequence with a cut last frame before it shows the first.
     decoder->io.sizeHint = 0;
 }
 

@@ -1,6 +1,6 @@
-// encode.cpp - encoding: the caller's rows into planes, libavif and its aom behind that.
+// encode.cpp - encoding: converts the caller's rows to planes for libavif and aom.
 //
-// The newest frame is held back, converted: only with the next one, or at the end, it is known whether it is alone.
+// The newest converted frame is held back: only the next frame, or the end, shows whether it is the only one.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -10,7 +10,7 @@
 #include <new>
 
 struct avif_shim_encoder {
-    // The first member: it outlives what libavif makes.
+    // Must be the first member: it outlives all objects of libavif.
     avif_shim::Memory memory;
     bool is_broken = false;
     avif_shim_settings settings = {};
@@ -18,7 +18,7 @@ struct avif_shim_encoder {
     avifImage *image = nullptr;
     avifRWData blobs[3] = {};
     avifRWData output = {};
-    // Of the frame that waits in `image`.
+    // The duration of the frame that waits in `image`.
     uint64_t duration = 0;
     bool is_waiting = false;
 
@@ -35,7 +35,7 @@ struct avif_shim_encoder {
 namespace avif_shim {
 namespace {
 
-// Samples of In in `depth` bits, rounded.
+// Converts samples of In to `depth` bits, rounded.
 template <class In, class Out> void fill(const avif_shim_pixels &pixels, uint32_t depth, avifImage &image)
 {
     const uint32_t from = In(~In(0)), to = (1u << depth) - 1;
@@ -64,7 +64,7 @@ avifResult fill_planes(const avif_shim_pixels &pixels, avifImage &image)
     rgb.depth = pixels.bits;
     rgb.format = pixels.channels == 3 ? AVIF_RGB_FORMAT_RGB : AVIF_RGB_FORMAT_RGBA;
     rgb.alphaPremultiplied = pixels.premultiplied;
-    // libyuv has seven bits for a weight.
+    // libyuv uses seven-bit weights.
     rgb.avoidLibYUV = AVIF_TRUE;
     rgb.pixels = const_cast<uint8_t *>(pixels.bytes);
     rgb.rowBytes = uint32_t(pixels.stride);
@@ -85,7 +85,7 @@ avifImage *make_image(const avif_shim_encoder &encoder, const avif_shim_pixels &
     image->transferCharacteristics = settings.transfer;
     image->matrixCoefficients = settings.matrix;
     image->alphaPremultiplied = pixels.premultiplied;
-    // Not avifImageSetMetadataExif: that would turn the picture by what Exif says, which nobody asked for.
+    // Not avifImageSetMetadataExif: that would also apply the Exif orientation.
     avifRWDataSet(&image->exif, encoder.blobs[0].data, encoder.blobs[0].size);
     avifImageSetMetadataXMP(image, encoder.blobs[1].data, encoder.blobs[1].size);
     avifImageSetProfileICC(image, encoder.blobs[2].data, encoder.blobs[2].size);
@@ -104,8 +104,8 @@ void configure(avifEncoder *encoder, const avif_shim_settings &settings)
     encoder->codecChoice = AVIF_CODEC_CHOICE_AOM;
     encoder->maxThreads = settings.threads;
     encoder->speed = 9 - settings.effort;
-    // From 7 on libavif codes sequences with aom's settings for real time: they lose where nothing is to be lost, and
-    // libaom 3.6 aborts the process over some pictures (an assertion in ratectrl.c).
+    // From speed 7 on, libavif uses aom's real-time settings for sequences. They compress worse, and libaom 3.6 aborts
+    // the process for some images (an assertion in ratectrl.c).
     if (!settings.is_single && encoder->speed > 6) encoder->speed = 6;
     encoder->keyframeInterval = int(settings.key_interval);
     encoder->timescale = settings.timescale;
@@ -113,7 +113,7 @@ void configure(avifEncoder *encoder, const avif_shim_settings &settings)
     encoder->maxQuantizer = encoder->maxQuantizerAlpha = settings.lossless ? 0 : 63;
     if (settings.lossless) return;
     avifEncoderSetCodecSpecificOption(encoder, "end-usage", "q");
-    // 0 ... 63, 63 the worst.
+    // 0 ... 63; 63 is the lowest quality.
     set_number(encoder, "cq-level", ((100 - settings.quality) * 63 + 50) / 100);
     avifEncoderSetCodecSpecificOption(encoder, "tune", "ssim");
 }
@@ -121,7 +121,7 @@ void configure(avifEncoder *encoder, const avif_shim_settings &settings)
 int32_t failure(avifResult result, avif_shim_encoder *encoder, avif_shim_error *error)
 {
     report(result, encoder->encoder->diag.error, error);
-    // An encoder's failure is never the fault of the input's bytes.
+    // Encoders never report corrupt input.
     if (error->code != avif_shim_memory) error->code = avif_shim_unsupported;
     return error->code;
 }
@@ -174,7 +174,7 @@ int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels
         if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
         encoder->duration = duration;
         encoder->is_waiting = true;
-        // A still need not wait.
+        // A still is encoded at once.
         if (!encoder->settings.is_single) return avif_shim_ok;
         result = flush(encoder, true);
         return result == AVIF_RESULT_OK ? avif_shim_ok : failure(result, encoder, error);

@@ -1,8 +1,8 @@
-// hooks.cpp - changes the table through which libavif calls functions by name.
+// hooks.cpp - changes the table through which libavif calls imported functions.
 //
-// A plugin exports one symbol, so the dynamic linker cannot be made to find other functions for libavif. Its table has
+// A plugin exports one symbol, so the dynamic linker cannot bind libavif to replacement functions. libavif's table has
 // an address for each function (System V ABI, AMD64 supplement, section 5.2 "Procedure Linkage Table"; the same on
-// other processors). Where the linker made it read-only, it is opened for a moment.
+// other processors). If the linker made it read-only, the hook makes it writable for a moment.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
@@ -26,7 +26,7 @@ constexpr uint32_t kinds[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
 #elif defined(__aarch64__)
 constexpr uint32_t kinds[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 #else
-// Nothing is replaced.
+// Nothing was replaced.
 constexpr uint32_t kinds[] = {UINT32_MAX, UINT32_MAX};
 #endif
 
@@ -55,7 +55,7 @@ struct Table {
     }
 };
 
-// The part of a library that the linker made read-only, which ends at the last whole page.
+// The part of a library that the linker made read-only; it ends at the last whole page.
 struct ReadOnly {
     uintptr_t base, start = 0, end = 0;
 
@@ -86,8 +86,8 @@ void write(uintptr_t base, uintptr_t place, void *value)
     if (is_closed) mprotect(reinterpret_cast<void *>(page), size, PROT_READ);
 }
 
-// Whether a function is neither libavif's, whose table may begin with the way to the linker, nor of the library of the
-// original.
+// Whether a function is neither in libavif, whose table may begin with the linker's entry point, nor in the library
+// of the original.
 bool is_foreign(void *function, void *libavif, void *original)
 {
     Dl_info found = {}, usual = {};

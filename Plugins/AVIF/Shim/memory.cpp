@@ -1,8 +1,8 @@
 // memory.cpp - the allocators of libavif and dav1d.
 //
-// libavif aborts the process when its allocator fails, does not bound what a file makes it allocate, and leaves dav1d
-// its log, which goes to standard error. It calls avifAlloc, avifFree and dav1d_default_settings through its table of
-// functions. There they are replaced by those of this file, which change nothing outside of a session.
+// libavif aborts the process when its allocator fails, and does not limit the memory that a file makes it allocate. It
+// leaves dav1d its log, which goes to standard error. It calls avifAlloc, avifFree and dav1d_default_settings through
+// its table of functions. There the functions of this file replace them; outside of a session they change nothing.
 //
 // allocate() reports failure as std::bad_alloc, which unwinds through libavif to the shim function that called it.
 //
@@ -55,7 +55,7 @@ void Memory::free(void *object)
     std::free(object);
 }
 
-// libavif loses some blocks when an exception passes.
+// libavif leaks some blocks when an exception passes through it.
 Memory::~Memory()
 {
     for (const auto &block : blocks) std::free(block.first);
@@ -69,24 +69,24 @@ struct Image {
     static constexpr size_t room = DAV1D_PICTURE_ALIGNMENT;
 };
 
-// As dav1d's own allocator lays planes out (its documentation of Dav1dPicAllocator: sides rounded up to 128, 64 bytes
-// behind; no stride that maps all rows to the same lines of the cache).
-int take_image(Dav1dPicture *picture, void *cookie)
+// The layout of dav1d's own allocator (its documentation of Dav1dPicAllocator): sides rounded up to 128, 64 bytes of
+// padding, no stride that maps all rows to the same cache lines.
+int take_image(Dav1dPicture *image, void *cookie)
 {
     const auto memory = static_cast<Memory *>(cookie);
     if (memory->poll && memory->poll(memory->context) != 0) {
         memory->is_stopped = true;
         return DAV1D_ERR(EIO);
     }
-    const bool has_colors = picture->p.layout != DAV1D_PIXEL_LAYOUT_I400;
-    const bool is_wide = picture->p.layout == DAV1D_PIXEL_LAYOUT_I444;
-    const uint64_t width = (uint64_t(picture->p.w) + 127) & ~uint64_t(127);
-    const uint64_t height = (uint64_t(picture->p.h) + 127) & ~uint64_t(127);
+    const bool has_colors = image->p.layout != DAV1D_PIXEL_LAYOUT_I400;
+    const bool is_wide = image->p.layout == DAV1D_PIXEL_LAYOUT_I444;
+    const uint64_t width = (uint64_t(image->p.w) + 127) & ~uint64_t(127);
+    const uint64_t height = (uint64_t(image->p.h) + 127) & ~uint64_t(127);
     const auto stride = [](uint64_t bytes) { return bytes % 1024 == 0 ? bytes + DAV1D_PICTURE_ALIGNMENT : bytes; };
-    const uint64_t row = width << (picture->p.bpc > 8);
+    const uint64_t row = width << (image->p.bpc > 8);
     const uint64_t luma = stride(row), chroma = has_colors ? stride(is_wide ? row : row >> 1) : 0;
     const uint64_t luma_size = luma * height;
-    const uint64_t chroma_size = chroma * (picture->p.layout == DAV1D_PIXEL_LAYOUT_I420 ? height >> 1 : height);
+    const uint64_t chroma_size = chroma * (image->p.layout == DAV1D_PIXEL_LAYOUT_I420 ? height >> 1 : height);
     const uint64_t total = Image::room + luma_size + 2 * chroma_size + DAV1D_PICTURE_ALIGNMENT;
     if (!memory->take(total)) return DAV1D_ERR(ENOMEM);
     void *start = nullptr;
@@ -96,26 +96,26 @@ int take_image(Dav1dPicture *picture, void *cookie)
     }
     static_cast<Image *>(start)->size = total;
     uint8_t *planes = static_cast<uint8_t *>(start) + Image::room;
-    picture->data[0] = planes;
-    picture->data[1] = has_colors ? planes + luma_size : nullptr;
-    picture->data[2] = has_colors ? planes + luma_size + chroma_size : nullptr;
-    picture->stride[0] = ptrdiff_t(luma);
-    picture->stride[1] = ptrdiff_t(chroma);
-    picture->allocator_data = start;
+    image->data[0] = planes;
+    image->data[1] = has_colors ? planes + luma_size : nullptr;
+    image->data[2] = has_colors ? planes + luma_size + chroma_size : nullptr;
+    image->stride[0] = ptrdiff_t(luma);
+    image->stride[1] = ptrdiff_t(chroma);
+    image->allocator_data = start;
     return 0;
 }
 
-void give_image_back(Dav1dPicture *picture, void *cookie)
+void give_image_back(Dav1dPicture *image, void *cookie)
 {
-    static_cast<Memory *>(cookie)->give_back(static_cast<Image *>(picture->allocator_data)->size);
-    std::free(picture->allocator_data);
+    static_cast<Memory *>(cookie)->give_back(static_cast<Image *>(image->allocator_data)->size);
+    std::free(image->allocator_data);
 }
 
 void discard(void *, const char *, va_list) {}
 
-// MARK: In the place of libavif's functions
+// MARK: Replacements of libavif's functions
 
-// What libavif would call without this copy of the plugin. A host that runs on loads a newer copy beside the old one.
+// The functions that libavif would call without this copy of the plugin. A host may load a newer copy later.
 decltype(&avifAlloc) earlier_allocate = avifAlloc;
 decltype(&avifFree) earlier_free = avifFree;
 decltype(&dav1d_default_settings) earlier_settings = dav1d_default_settings;
@@ -147,10 +147,10 @@ void replace(const char *name, Function &earlier, Function replacement)
     replace_in_libavif(name, reinterpret_cast<void **>(&earlier), reinterpret_cast<void *>(replacement));
 }
 
-// While the plugin is loaded: nothing of libavif was called here yet, and a sandbox may forbid this later.
+// At load time: libavif has not been called yet, and a sandbox may forbid the change later.
 __attribute__((constructor)) void replace_functions()
 {
-    // One without the other works as well: both stand on malloc.
+    // One hook without the other works as well: both allocate with malloc.
     replace("avifAlloc", earlier_allocate, allocate);
     replace("avifFree", earlier_free, free_object);
     replace("dav1d_default_settings", earlier_settings, default_settings);

@@ -1,4 +1,4 @@
-// memory.h - the memory of one session of libavif: counted, bounded, and freed with the session.
+// memory.h - the memory of one libavif session: counted, bounded, and freed with the session.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef AVIF_SHIM_MEMORY_H
@@ -12,8 +12,8 @@
 
 namespace avif_shim {
 
-// What libavif and dav1d allocate for one decoder or encoder. One thread at a time uses it; threads of dav1d may give
-// images back meanwhile.
+// The memory that libavif and dav1d allocate for one decoder or encoder. One thread at a time uses it; meanwhile
+// threads of dav1d may free images.
 class Memory {
 public:
     Memory() = default;
@@ -21,28 +21,28 @@ public:
     Memory &operator=(const Memory &) = delete;
     ~Memory();
 
-    // Bytes that may be in use at one time.
+    // The limit of bytes in use.
     uint64_t allowed = UINT64_MAX;
-    // Whether the caller wants to stop; asked before each image that dav1d decodes.
+    // Returns whether the caller wants to stop; called before each image that dav1d decodes.
     int32_t (*poll)(void *context) = nullptr;
     void *context = nullptr;
 
-    // What happened in a call: bytes in use that were asked for and refused, and whether `poll` said stop.
+    // The result of a call: the bytes in use for which an allocation was refused, and whether `poll` requested a stop.
     uint64_t refused = 0;
     bool is_stopped = false;
 
-    // What libavif allocates and frees here. Throws std::bad_alloc.
+    // Allocates and frees for libavif. Throws std::bad_alloc.
     void *allocate(size_t size);
     void free(void *object);
 
     // Whether `object` was allocated here and not freed since.
     bool holds(void *object) const { return blocks.count(object) != 0; }
 
-    // Counts bytes as used; false when too many are.
+    // Counts bytes as used; false if they exceed the limit.
     bool take(uint64_t bytes);
     void give_back(uint64_t bytes) { used -= bytes; }
 
-    // The one that the calls of this thread allocate from.
+    // The Memory from which calls on this thread allocate.
     static thread_local Memory *current;
 
 private:
@@ -50,13 +50,12 @@ private:
     std::unordered_map<void *, size_t> blocks;
 };
 
-// Has libavif call `replacement` for a function that it takes from another library or from itself by name; nothing
-// happens where libavif calls no function of that name, or its table cannot be changed (hooks.cpp). `earlier`, which has to
-// hold the original, is set to what another copy of this plugin, loaded before, has put there: it has to be called where
-// this copy has no session.
+// Makes libavif call `replacement` for a function that it imports or calls by name. Does nothing if libavif calls no
+// function of that name, or if its table cannot be changed (hooks.cpp). `earlier` must hold the original. It receives
+// the replacement of an earlier copy of this plugin; call it if this copy has no session.
 void replace_in_libavif(const char *name, void **earlier, void *replacement);
 
-// Makes a Memory the current one for as long as it lives.
+// Makes a Memory the current one during its lifetime.
 class Use {
 public:
     explicit Use(Memory &memory) : before(std::exchange(Memory::current, &memory)) {}

@@ -1,8 +1,8 @@
-// rows.cpp - samples to pixels.
+// rows.cpp - converts samples to pixels.
 //
-// 8-bit samples of the usual matrices go through libyuv, which takes colours between two stored ones from both; other
-// decoders show the same bytes. Everything else (more bits, other matrices, gray) is computed here from the equations of
-// ITU-T H.273, with colours between the same stored samples, and rounded once.
+// libyuv converts 8-bit samples of the usual matrices and interpolates colors between stored samples; other decoders
+// produce the same bytes. This file computes everything else (more bits, other matrices, gray) from the equations of
+// ITU-T H.273, interpolates colors the same way, and rounds once.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -17,7 +17,8 @@
 namespace avif_shim {
 namespace {
 
-// The matrix that counts: one derived from the primaries (12) is that of the primaries where it has a name.
+// Returns the matrix in effect: for a matrix derived from the primaries (12), the named matrix of the primaries, if
+// any.
 unsigned matrix_of(const avifImage &image)
 {
     if (image.matrixCoefficients != 12) return image.matrixCoefficients;
@@ -83,7 +84,7 @@ template <class Sample> const Sample *row(const uint8_t *plane, uint32_t stride,
 
 // MARK: libyuv
 
-// Rows first ..< end; with 4:2:0, `first` is 0 or even and row `first` is only right for 0.
+// Converts rows first ..< end; with 4:2:0, `first` is 0 or even and row `first` is only right for 0.
 bool run_libyuv(const avifImage &image, uint32_t first, uint32_t end, unsigned channels, bool with_alpha, uint8_t *out,
                 int stride)
 {
@@ -140,10 +141,10 @@ bool convert_with_libyuv(const avifImage &image, uint32_t first, uint32_t end, u
     if (first == 0 || image.yuvFormat != AVIF_PIXEL_FORMAT_YUV420) {
         return run_libyuv(image, first, end, channels, with_alpha, out, int(stride));
     }
-    // An odd row shares its two rows of colors with the one behind it. libyuv pairs them so when it begins at the even
-    // row before, which it takes for the first of an image, so that this row is wrong. The rows of the strip but the
-    // first are written that way; the first two come from a second run over three rows elsewhere. No row outside of the
-    // strip is written: another thread may be there.
+    // An odd row and the even row behind it use the same two rows of colors. libyuv pairs them if it begins at the even
+    // row before. It then treats that row as the first of an image and computes it wrong. So all rows of the strip
+    // except the first are written that way; the first two come from a second run over three rows elsewhere. No row
+    // outside of the strip is written: another thread may be writing there.
     if (end - first > 2 && !run_libyuv(image, first + 1, end, channels, with_alpha, out + stride, int(stride))) {
         return false;
     }
@@ -157,14 +158,14 @@ bool convert_with_libyuv(const avifImage &image, uint32_t first, uint32_t end, u
 
 // MARK: the equations
 
-// Rows of whole samples, ready for the equations: luma, and sixteen times the colours.
+// Rows of complete samples for the equations: luma, and colors times sixteen.
 struct Lines {
     std::unique_ptr<float[]> memory;
     float *y, *cb, *cr;
     std::unique_ptr<int32_t[]> column;
 };
 
-// One row of colours, sixteen times as large, between the nearest stored ones: three parts of the near, one of the far.
+// Interpolates one row of colors, times sixteen: three parts of the nearest stored sample, one of the next.
 template <class Sample>
 void spread(const uint8_t *plane, uint32_t stride, uint32_t y, const avifImage &image, int32_t *column, float *out)
 {
@@ -201,7 +202,7 @@ template <class Out> inline Out rounded(float value)
     return Out(int32_t(value));
 }
 
-// How samples become parts of the full range of Out.
+// The scale from samples to the full range of Out.
 struct Scale {
     float luma_low, luma, color_low, color;
 
@@ -211,7 +212,7 @@ struct Scale {
         const bool full = image.yuvRange == AVIF_RANGE_FULL;
         luma_low = full ? 0 : float(16 * unit);
         luma = float(most / (full ? all : 219 * unit));
-        // The samples are sixteen times too large.
+        // The samples are scaled by sixteen.
         color_low = float(16 * 128 * unit);
         color = float(most / (full ? all : 224 * unit) / 16);
     }
@@ -237,8 +238,7 @@ void mix(const avifImage &image, const Lines &lines, const Scale &s, double kr, 
     }
 }
 
-// The planes are green, blue and red themselves (0) or green, magenta and orange differences (8); H.273 equations 45
-// to 52.
+// The planes are green, blue and red themselves (0) or green and color differences (8); H.273 equations 45 to 52.
 template <class Out> void mix_named(const avifImage &image, const Lines &lines, const Scale &s, Target<Out> out)
 {
     const bool is_identity = matrix_of(image) == 0;
@@ -314,7 +314,7 @@ bool convert_exactly(const avifImage &image, uint32_t first, uint32_t end, unsig
     return true;
 }
 
-// Takes the alpha out of the colours again, rounded.
+// Divides colors by alpha, rounded.
 template <class Out> void unpremultiply(Out *out, uint32_t width, uint32_t step)
 {
     const uint64_t most = Out(~Out(0));

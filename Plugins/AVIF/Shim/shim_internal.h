@@ -1,4 +1,4 @@
-// shim_internal.h - what the files of the shim share; never seen by Swift.
+// shim_internal.h - declarations shared by the files of the shim; not visible to Swift.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef AVIF_SHIM_INTERNAL_H
@@ -13,12 +13,12 @@
 
 namespace avif_shim {
 
-// Writes down what libavif said; `details` may be empty.
+// Stores libavif's error message; `details` may be empty.
 int32_t report(avifResult result, const char *details, avif_shim_error *error);
 int32_t report(int32_t code, const char *message, avif_shim_error *error);
 
-// Runs `body`, which calls libavif, with `memory` behind its allocations. `is_broken` is set when an exception passed
-// through libavif: from then on every call fails.
+// Runs `body`, which calls libavif, with `memory` as its allocator. Sets `is_broken` if an exception passed through
+// libavif: from then on every call fails.
 template <class Body>
 int32_t guarded(Memory &memory, bool &is_broken, avif_shim_error *error, Body body) noexcept
 {
@@ -29,7 +29,7 @@ int32_t guarded(Memory &memory, bool &is_broken, avif_shim_error *error, Body bo
     try {
         if (!is_broken) code = body();
     } catch (...) {
-        // Nothing but std::bad_alloc is thrown.
+        // libavif and the shim throw only std::bad_alloc.
         is_broken = true;
     }
     if (memory.is_stopped) return report(avif_shim_stopped, "the caller stopped the decoder", error);
@@ -46,8 +46,8 @@ inline const avifImage &image_of(const avif_shim_planes *planes) { return *reint
 // Whether `convert` can turn the samples of `image` into RGB (rows.cpp).
 bool knows_colors(const avifImage &image);
 
-// Converts rows first ..< end over the whole width into `out`, without turning them; `stride` may be negative. False
-// when memory is short.
+// Converts rows first ..< end over the full width into `out`, without rotation; `stride` may be negative. False if
+// memory is short.
 bool convert_rows(const avifImage &image, uint32_t first, uint32_t end, unsigned channels, unsigned bits, uint8_t *out,
                   int64_t stride);
 

@@ -1,4 +1,4 @@
-// write.cpp - planes to pixels: rows.cpp converts them, and they are turned and cropped as they are written.
+// write.cpp - planes to pixels: rows.cpp converts them; this file rotates and crops them while writing.
 //
 // Several threads may convert parts of the same planes at a time.
 //
@@ -14,7 +14,7 @@ using namespace avif_shim;
 
 namespace {
 
-// Puts rows x columns of a strip where they belong: `across` and `down` are the steps of one pixel in the target.
+// Writes rows x columns of a strip to the target: `across` and `down` are the steps of one pixel in the target.
 template <unsigned size>
 void scatter(const uint8_t *strip, int64_t strip_stride, uint32_t columns, uint32_t rows, uint8_t *out, int64_t across,
              int64_t down)
@@ -40,7 +40,7 @@ Scatter scatter_of(unsigned size)
     }
 }
 
-// Where the first pixel of the shown part goes, and the steps from there.
+// The target of the first pixel of the visible part, and the steps from there.
 struct Walk {
     int64_t start, across, down;
 
@@ -49,7 +49,7 @@ struct Walk {
         const bool is_turned = layout.turns & 1;
         const int64_t width = is_turned ? layout.height : layout.width;
         const int64_t height = is_turned ? layout.width : layout.height;
-        // Where (0, 0), and the directions of x and y, go: as (x, y) of the target.
+        // The target coordinates of (0, 0), and the directions of x and y.
         int64_t x = 0, y = 0, ax = 1, ay = 0, dx = 0, dy = 1;
         switch (layout.turns & 3) {
         case 1: x = 0, y = height - 1, ax = 0, ay = -1, dx = 1, dy = 0; break;

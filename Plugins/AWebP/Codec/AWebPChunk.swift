@@ -1,9 +1,9 @@
 import CoderPluginKit
 import ImageModel
 
-/// The head of one chunk.
+/// The header of one chunk.
 ///
-///     tag 4 | bytes of the payload 4 | payload | 0 or 1 byte to an even place
+///     tag 4 | bytes of the payload 4 | payload | 0 or 1 byte of padding to an even length
 ///
 /// - Source: RFC 9649 section 2.3.
 struct AWebPChunk {
@@ -23,26 +23,26 @@ struct AWebPChunk {
         static let exif = Tag("EXIF")
         static let xmp = Tag("XMP ")
 
-        /// As it stands in the file.
+        /// The tag as stored in the file.
         var bytes: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: code >> (24 - 8 * $0)) } }
     }
 
     let tag: Tag
     let payload: Range<Int>
 
-    /// Where the next chunk begins.
+    /// The position of the next chunk.
     var end: Int { payload.upperBound + payload.count % 2 }
 
-    /// Reads the head at the cursor; nil where the container has no room for one.
+    /// Reads the header at the cursor; nil if the container has no room for one.
     ///
-    /// - Throws: `.corrupt` when the payload does not end within the container, `.needsInput`, `.truncated`.
+    /// - Throws: `.corrupt` if the payload does not end within the container, `.needsInput`, `.truncated`.
     init?(_ reader: inout ByteReader, within end: Int) throws(CoderError) {
         let start = reader.offset
         guard end - start >= 8 else { return nil }
         try reader.require(8)
         tag = Tag(code: try reader.u32BE())
         let count = Int(try reader.u32LE())
-        guard count <= end - reader.offset else { throw .corrupt("a chunk is longer than what it is in", at: start) }
+        guard count <= end - reader.offset else { throw .corrupt("a chunk is longer than its container", at: start) }
         payload = reader.offset..<reader.offset + count
     }
 }

@@ -1,9 +1,9 @@
 import CoderPluginKit
 import ImageModel
 
-/// Turns durations into the whole milliseconds of the format, so that their sum does not drift.
+/// Converts durations to the whole milliseconds of the format, without a drift of their sum.
 struct AWebPClock {
-    /// 2³² parts of a millisecond: no sum of frames loses more than a small part of one by rounding to these.
+    /// 2³² parts of a millisecond: rounding to these loses only a small part of one, for any sum of frames.
     private static let parts: Int128 = 1 << 32
 
     /// - Source: RFC 9649 section 2.7.1.1: 24 bits.
@@ -20,7 +20,7 @@ struct AWebPClock {
         duration.denominator == 0 || Int(duration.numerator) * 1000 % Int(duration.denominator) == 0
     }
 
-    /// The milliseconds to store.
+    /// Returns the milliseconds to store.
     mutating func milliseconds(_ duration: FrameDuration) -> Int {
         guard duration.denominator > 0 else { return 0 }
         let (numerator, denominator) = (Int128(duration.numerator) * 1000, Int128(duration.denominator))
@@ -31,7 +31,7 @@ struct AWebPClock {
             if !Self.isWhole(duration) { isExact = false }
             passed += (numerator * Self.parts * 2 + denominator) / (denominator * 2)
         }
-        // A rest that does not fit beside the longest duration is left to the next frame.
+        // The next frame takes the rest that exceeds the longest duration.
         let due = min((passed + Self.parts / 2) / Self.parts - written, Int128(Self.longest))
         written += due
         return Int(due)

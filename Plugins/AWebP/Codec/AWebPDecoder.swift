@@ -9,7 +9,7 @@ public final class AWebPDecoder: AnimationDecoder {
     private let session: DecoderSession
     private var scanner: AWebPScanner
     private var info: ImageInfo?
-    /// What is wrong behind the last frame that is whole; told when that frame is asked for.
+    /// The error behind the last complete frame; thrown when the caller requests the frame after it.
     private var tailError: CoderError?
     private var nextIndex = 0
     private var current: AWebPFrame?
@@ -36,7 +36,7 @@ public final class AWebPDecoder: AnimationDecoder {
         let isComplete = session.source.isComplete
         if scanner.frames.isEmpty { try findFirstFrame() }
         if isComplete { try scanAll() }
-        guard let first = scanner.frames.first ?? scanner.openFrame else { throw .corrupt("there is no frame in it") }
+        guard let first = scanner.frames.first ?? scanner.openFrame else { throw .corrupt("the file has no frame") }
 
         var info = ImageInfo(
             size: scanner.canvas, nativeFormat: .rgba8, hasAlpha: !isComplete || showsAlpha,
@@ -53,7 +53,7 @@ public final class AWebPDecoder: AnimationDecoder {
 
     private func findFirstFrame() throws(CoderError) {
         do throws(CoderError) {
-            if try !scanner.advance() { throw CoderError.corrupt("there is no frame in it") }
+            if try !scanner.advance() { throw CoderError.corrupt("the file has no frame") }
         } catch {
             // Parts of the first frame can be shown.
             let isShort = error.code == .needsInput || error.code == .truncated
@@ -74,7 +74,7 @@ public final class AWebPDecoder: AnimationDecoder {
         }
     }
 
-    /// Whether something of the canvas can be seen through.
+    /// Whether a part of the canvas is transparent.
     private var showsAlpha: Bool {
         guard let first = scanner.frames.first, first.rect == PixelRect(scanner.canvas), !first.hasAlpha else {
             return true
@@ -101,7 +101,7 @@ public final class AWebPDecoder: AnimationDecoder {
         return session.source.bytes(range)
     }
 
-    /// Quirk: some writers keep the name that Exif data has in a JPEG segment.
+    /// Quirk: some writers keep the prefix that Exif data has in a JPEG segment.
     private static func tiff(_ exif: [UInt8]) -> [UInt8] {
         exif.starts(with: Array("Exif\0\0".utf8)) ? Array(exif.dropFirst(6)) : exif
     }
@@ -130,7 +130,7 @@ public final class AWebPDecoder: AnimationDecoder {
         return index
     }
 
-    /// Whether there is a frame `index`; the first is there as soon as parts of it can be shown.
+    /// Whether frame `index` is available; the first is available as soon as parts of it can be shown.
     private func find(_ index: Int) throws(CoderError) -> Bool {
         while index >= scanner.frames.count {
             if index == 0, scanner.openFrame != nil { return true }
@@ -149,7 +149,7 @@ public final class AWebPDecoder: AnimationDecoder {
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         guard let current, surface.size == current.rect.size, pixelFormats.contains(surface.format),
             request.scaledSize == nil || request.scaledSize == surface.size
-        else { throw CoderError(.misuse, "the surface does not fit the frame") }
+        else { throw CoderError(.misuse, "the surface does not have the size or format of the frame") }
         if let region = request.region, region != PixelRect(surface.size) { throw .unsupported("a region") }
         try session.host.checkCancellation()
 
@@ -170,7 +170,7 @@ public final class AWebPDecoder: AnimationDecoder {
         return try decodeInParts(current, until: min(current.bytes.upperBound, available), request, surface)
     }
 
-    /// Goes on with a frame that is still arriving, or so large that it must be possible to cancel it.
+    /// Continues a frame that is still arriving, or that is so large that the caller must be able to cancel it.
     private func decodeInParts(
         _ frame: AWebPFrame, until end: Int, _ request: DecodeRequest, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
@@ -218,7 +218,7 @@ public final class AWebPDecoder: AnimationDecoder {
         run = nil
     }
 
-    /// Lossless data is decoded to ARGB first; alpha of a lossy picture has a plane of its own.
+    /// Lossless data is decoded to ARGB first; alpha of a lossy image has its own plane.
     private static func ownBytes(_ frame: AWebPFrame) -> Int {
         let area = frame.rect.size.area ?? 0
         return frame.isLossless ? area * 4 : frame.hasAlpha ? area : 0

@@ -2,15 +2,15 @@ public import CoderPluginKit
 public import ImageModel
 import WebPCodec
 
-/// Encodes animated WebP, one frame at a time: finds what changes, codes that alone, and writes it at once.
+/// Encodes animated WebP, one frame at a time: finds the changes, codes only these, and writes them at once.
 ///
-/// A frame is held back until the next one is there, because it may turn out to last longer, or to be cleared away.
+/// A frame is held back until the next one arrives, because it may be extended or cleared.
 ///
 /// - Source: RFC 9649.
 public final class AWebPEncoder: ImageEncoder {
     private let session: EncoderSession
     private let settings: AWebPSettings
-    /// Where the picture is no animation.
+    /// Used if the image is not an animation.
     private var still: WebPEncoder?
     private var info: ImageInfo?
     private var sink: ByteSink?
@@ -46,12 +46,12 @@ public final class AWebPEncoder: ImageEncoder {
         let size = info.size
         guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
             throw .invalidArgument(
-                "a WebP has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the picture down")
+                "a WebP has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the image down")
         }
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
             throw .invalidArgument("WebP is not encoded from \(info.nativeFormat)")
         }
-        // A frame may need alpha although the image has none: for the pixels that it leaves as they are.
+        // A frame may need alpha although the image is opaque: for the unchanged pixels.
         try session.host.reserve(bytes: WebPFrames.byteCount(size) + WebPCompressor.mostBytes(for: size))
         frames = try WebPFrames(size: size, isExact: settings.isExact, tolerance: settings.tolerance)
         self.info = info
@@ -62,7 +62,7 @@ public final class AWebPEncoder: ImageEncoder {
         if let still { return try still.add(blob) }
         switch blob.kind {
         case .exif:
-            // Says the orientation of the pixels as they are handed over.
+            // Stores the orientation of the encoded pixels.
             metadata.exif = info?.orientation.map { ExifOrientation.replacing(blob.bytes, with: $0) } ?? blob.bytes
         case .xmp: metadata.xmp = blob.bytes
         case .icc: metadata.profile = blob.bytes
@@ -76,7 +76,7 @@ public final class AWebPEncoder: ImageEncoder {
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         if let still { return try still.add(frame, pixels: surface) }
         guard let info, let frames, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the frame is not what was begun")
+            throw CoderError(.misuse, "the frame differs from the header")
         }
         try session.host.checkCancellation()
         try frames.load(surface)
@@ -92,7 +92,7 @@ public final class AWebPEncoder: ImageEncoder {
                 pending = before
                 return
             }
-            // The same again, in as few bytes as there can be.
+            // An equal frame, in as few bytes as possible.
             pending = try code(.nothing, milliseconds)
         } else {
             let change = Change(difference, frames, before: before.rect, canvas: info.size, isKey: isKeyDue(difference))
@@ -111,19 +111,19 @@ public final class AWebPEncoder: ImageEncoder {
             try writer?.finish()
             warnOfTime()
         } else {
-            // A still does not tell time.
+            // A still stores no duration.
             var writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
             try writer.writeStill(pending)
             if info.isAnimated {
-                session.host.warn("one frame makes a still: its duration and the loop count are left out")
+                session.host.warn("a single frame is written as a still, without duration and loop count")
             }
         }
     }
 
     private func warnOfTime() {
-        if !clock.isExact { session.host.warn("WebP tells time in milliseconds: durations were rounded") }
+        if !clock.isExact { session.host.warn("durations were rounded to milliseconds, the unit of WebP") }
         if clock.hasCut {
-            session.host.warn("WebP shows a frame for at most 16777.215 s: the animation is shorter than it was")
+            session.host.warn("WebP shows a frame for at most 16777.215 s: a longer duration was cut")
         }
     }
 
@@ -137,7 +137,7 @@ public final class AWebPEncoder: ImageEncoder {
         try writer?.add(frame)
     }
 
-    /// Plays, 0 for ever.
+    /// The number of plays; 0 is infinite.
     ///
     /// - Source: RFC 9649 section 2.7.1 ("ANIM"): 16 bits.
     private func storedLoopCount(_ count: LoopCount) -> Int {
@@ -145,7 +145,7 @@ public final class AWebPEncoder: ImageEncoder {
         return min(max(0, count.plays), 0xFFFF)
     }
 
-    // MARK: What is coded
+    // MARK: Coded part
 
     private func isKeyDue(_ difference: WebPFrames.Difference) -> Bool {
         guard let canvas = info?.size else { return false }
@@ -154,10 +154,10 @@ public final class AWebPEncoder: ImageEncoder {
             && difference.rect == PixelRect(canvas) && difference.changed * 2 >= canvas.area ?? 0
     }
 
-    /// What of a picture is coded, and how it meets what is seen.
+    /// The coded part of an image, and how it is drawn on the canvas.
     struct Change {
         var rect: PixelRect
-        /// What the frame before leaves behind transparent.
+        /// The rectangle that the disposal of the frame before makes transparent.
         var cleared: PixelRect?
         var blend = Blend.source
 
@@ -176,7 +176,7 @@ public final class AWebPEncoder: ImageEncoder {
             if isKey { return }
             var best = difference
             if difference.hasTranslucent {
-                // Pixels that become transparent cannot be drawn over; clearing may leave less to do.
+                // Blending cannot make pixels transparent; clearing the frame before may leave fewer pixels to code.
                 let other = frames.compare(clearing: before)
                 if Self.cost(other) < Self.cost(difference) {
                     best = other
@@ -185,16 +185,16 @@ public final class AWebPEncoder: ImageEncoder {
             }
             rect = best.changed == 0 ? Self.nothing.rect : Self.even(best.rect)
             let area = rect.width * rect.height
-            // Where nearly all of it changes, holes cost more than they save.
+            // If nearly all pixels change, holes cost more than they save.
             if !best.hasTranslucent, best.changed * 10 < area * 9 { blend = .over }
         }
 
-        /// Pixels to code, roughly.
+        /// The approximate number of pixels to code.
         private static func cost(_ difference: WebPFrames.Difference) -> Int {
             difference.hasTranslucent ? difference.rect.width * difference.rect.height : difference.changed
         }
 
-        /// The rectangle grown so that it begins at even coordinates, as a file can say it.
+        /// Returns the rectangle extended to even coordinates, as the format requires.
         private static func even(_ rect: PixelRect) -> PixelRect {
             PixelRect(
                 x: rect.x & ~1, y: rect.y & ~1, width: rect.width + (rect.x & 1), height: rect.height + (rect.y & 1))
@@ -202,10 +202,10 @@ public final class AWebPEncoder: ImageEncoder {
     }
 
     private func code(_ change: Change, _ milliseconds: Int) throws(CoderError) -> AWebPWriter.Frame {
-        guard let frames, let canvas = info?.size else { throw CoderError(.misuse, "nothing was begun") }
+        guard let frames, let canvas = info?.size else { throw CoderError(.misuse, "no image was begun") }
         var chosen: [UInt8] = []
         for isLossless in settings.kinds {
-            // Nothing but holes is best said without loss.
+            // A part with only holes is best coded lossless.
             let isLossless = isLossless || change.rect == Change.nothing.rect
             let unchanged: WebPFrames.Unchanged =
                 change.blend == .source ? .kept : isLossless ? .transparent : .transparentBlocks
@@ -221,7 +221,7 @@ public final class AWebPEncoder: ImageEncoder {
             blend: change.blend)
     }
 
-    /// The chunks of the part that was cut out.
+    /// Returns the chunks of the current part.
     private func encode(_ frames: WebPFrames, isLossless: Bool) throws(CoderError) -> [UInt8] {
         let output = ByteSink()
         let compressor = try WebPCompressor(output, session.host)
@@ -229,7 +229,7 @@ public final class AWebPEncoder: ImageEncoder {
         options[OptionKey.lossless] = .bool(isLossless)
         try WebPEncoder.configure(compressor, options, maxThreads: session.limits.maxThreads)
         try frames.encode(with: compressor)
-        // The library writes a file: its header goes, and the chunk that describes the canvas.
+        // The library writes a file: its header and the chunk that describes the canvas are removed.
         let isExtended = output.written.dropFirst(12).starts(with: AWebPChunk.Tag.extended.bytes)
         return Array(output.written.dropFirst(isExtended ? 12 + 18 : 12))
     }

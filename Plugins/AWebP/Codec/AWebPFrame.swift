@@ -1,7 +1,7 @@
 import CoderPluginKit
 import ImageModel
 
-/// What is kept of one frame: where its picture stands and how it is shown.
+/// The stored facts of one frame: the position of its image, and how it is shown.
 ///
 /// - Source: RFC 9649 section 2.7.1.1 ("ANMF").
 struct AWebPFrame {
@@ -19,7 +19,7 @@ struct AWebPFrame {
         static let clears = Facts(rawValue: 2)
         static let hasAlphaChunk = Facts(rawValue: 4)
         static let isLossless = Facts(rawValue: 8)
-        /// What lossless data says of itself.
+        /// The alpha declaration of lossless data.
         static let declaresAlpha = Facts(rawValue: 16)
     }
 
@@ -29,26 +29,27 @@ struct AWebPFrame {
     var hasAlpha: Bool { !facts.isDisjoint(with: [.hasAlphaChunk, .declaresAlpha]) }
     var disposal: Disposal { facts.contains(.clears) ? .background : .keep }
 
-    /// How the frame meets the canvas.
+    /// The blending of the frame.
     ///
-    /// Quirk: what lossless data says of its alpha is but a hint (RFC 9649 section 3.4): a pixel behind the end of its
-    /// colour table is transparent all the same. Where it fills the canvas the hint is taken at its word, as in libwebp.
+    /// Quirk: in lossless data the declaration of alpha is only a hint (RFC 9649 section 3.4): a pixel behind the end
+    /// of its color table is transparent nevertheless. If the frame fills the canvas, the declaration counts, as in
+    /// libwebp.
     func blend(on canvas: PixelSize) -> Blend {
         if facts.contains(.replaces) { return .source }
         if hasAlpha { return .over }
         return isLossless && rect != PixelRect(canvas) ? .over : .source
     }
 
-    /// Whether lossless data that declares no alpha replaces the pixels of the canvas: then the header of the file may
-    /// declare an opaque image, and the decoder sets alpha to its maximum.
+    /// Whether lossless data without declared alpha replaces the pixels of the canvas. Then the file header may declare
+    /// an opaque image, and the decoder sets alpha to its maximum.
     func fillsAlpha(on canvas: PixelSize) -> Bool { isLossless && !hasAlpha && blend(on: canvas) == .source }
 
-    /// Reads the payload of a frame's chunk as far as its pixels.
+    /// Reads the payload of a frame's chunk up to its pixels.
     ///
     ///     x ÷ 2 24 | y ÷ 2 24 | width - 1 24 | height - 1 24 | milliseconds 24 | reserved 6, no blending 1, clear 1
     ///     [ "ALPH" chunk ]  "VP8 " or "VP8L" chunk  [ other chunks ]
     ///
-    /// - Throws: `.needsInput` or `.truncated` where more bytes are needed, `.corrupt`.
+    /// - Throws: `.needsInput` or `.truncated` if more bytes are needed, `.corrupt`.
     init(_ source: ByteSource, _ payload: Range<Int>, canvas: PixelSize, host: HostServices) throws(CoderError) {
         guard payload.count >= 16 else { throw .corrupt("a frame is too short", at: payload.lowerBound) }
         var reader = ByteReader(source, at: payload.lowerBound)
@@ -65,7 +66,7 @@ struct AWebPFrame {
         while true {
             let start = reader.offset
             guard let chunk = try AWebPChunk(&reader, within: payload.upperBound) else {
-                throw .corrupt("a frame holds no picture", at: payload.lowerBound)
+                throw .corrupt("a frame has no image", at: payload.lowerBound)
             }
             switch chunk.tag {
             case .alpha where alphaStart == nil:
@@ -78,9 +79,9 @@ struct AWebPFrame {
                 }
                 let rect = PixelRect(x: x, y: y, width: size.width, height: size.height)
                 guard PixelRect(canvas).contains(rect) else {
-                    throw .corrupt("a frame of \(rect) reaches over the canvas of \(canvas)", at: start)
+                    throw .corrupt("a frame of \(rect) reaches outside the canvas of \(canvas)", at: start)
                 }
-                if size != declared { host.warn("a frame of \(declared) pixels holds a picture of \(size)") }
+                if size != declared { host.warn("a frame of \(declared) pixels has an image of \(size)") }
                 self.x = UInt32(x)
                 self.y = UInt32(y)
                 width = UInt16(size.width)
@@ -104,13 +105,13 @@ struct AWebPFrame {
         try reader.require(0)
     }
 
-    /// The size a bitstream says it has.
+    /// Returns the size that a bitstream declares.
     ///
     /// - Source: RFC 6386 section 9.1; RFC 9649 section 3.4.
     private static func readBitstream(
         _ chunk: AWebPChunk, _ source: ByteSource, _ facts: inout Facts
     ) throws(CoderError) -> PixelSize {
-        let damage = CoderError.corrupt("the header of a frame's picture is damaged", at: chunk.payload.lowerBound)
+        let damage = CoderError.corrupt("the header of a frame's image is damaged", at: chunk.payload.lowerBound)
         var reader = ByteReader(source, at: chunk.payload.lowerBound)
         if chunk.tag == .lossless {
             guard chunk.payload.count >= 5 else { throw damage }
@@ -125,7 +126,7 @@ struct AWebPFrame {
         guard chunk.payload.count >= 10 else { throw damage }
         try reader.require(10)
         let tag = try reader.u24LE()
-        // A key frame that is shown, of a known profile.
+        // A visible key frame of a known profile.
         guard tag & 1 == 0, tag >> 1 & 7 <= 3, tag >> 4 & 1 == 1, tag >> 5 < chunk.payload.count,
             try reader.consume([0x9D, 0x01, 0x2A])
         else { throw damage }

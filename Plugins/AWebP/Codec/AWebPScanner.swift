@@ -1,7 +1,7 @@
 import CoderPluginKit
 import ImageModel
 
-/// Walks over the chunks of a file, each once, however its bytes arrive.
+/// Walks over the chunks of a file, each once, for complete and growing sources.
 ///
 ///     "RIFF" | bytes behind this word 4 | "WEBP" | "VP8X" [ "ICCP" ] "ANIM" { "ANMF" } [ "EXIF" ] [ "XMP " ]
 ///
@@ -10,16 +10,16 @@ struct AWebPScanner {
     private let source: ByteSource
     private let limits: DecodeLimits
     private let host: HostServices
-    /// Where the next chunk begins.
+    /// The position of the next chunk.
     private var offset = 0
-    /// Where the file says that it ends; 0 until that is known.
+    /// The end that the file declares; 0 until it is known.
     private var end = 0
 
     private(set) var canvas = PixelSize.zero
     private(set) var declaresAlpha = false
     private(set) var background: RGBAColor?
     private(set) var storedLoopCount: Int?
-    /// Frames whose bytes are all there.
+    /// The complete frames.
     private(set) var frames: [AWebPFrame] = []
     /// The first frame, while its bytes are arriving.
     private(set) var openFrame: AWebPFrame?
@@ -31,7 +31,7 @@ struct AWebPScanner {
         host = session.host
     }
 
-    /// Reads as far as the canvas.
+    /// Reads up to the canvas.
     ///
     /// - Throws: `.notMine` for a still, `.needsInput`, `.truncated`, `.corrupt`.
     mutating func readCanvas() throws(CoderError) {
@@ -41,16 +41,16 @@ struct AWebPScanner {
         let size = Int(try reader.u32LE())
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
         guard let chunk = try AWebPChunk(&reader, within: 8 + size) else { throw .corrupt("there is no chunk", at: 12) }
-        guard chunk.tag == .extended else { throw .notMine("a WebP still") }
-        guard chunk.payload.count >= 10 else { throw .corrupt("the canvas is not described", at: 12) }
+        guard chunk.tag == .extended else { throw .notMine("the image is not animated") }
+        guard chunk.payload.count >= 10 else { throw .corrupt("the extended header is too short", at: 12) }
         // flags 8: reserved 2, ICC, alpha, Exif, XMP, animation, reserved | reserved 24 | width - 1 24 | height - 1 24
         try reader.require(10)
         let flags = try reader.u8()
-        guard flags & 0x02 != 0 else { throw .notMine("a WebP still") }
+        guard flags & 0x02 != 0 else { throw .notMine("the image is not animated") }
         try reader.skip(3)
         let canvas = PixelSize(try reader.u24LE() + 1, try reader.u24LE() + 1)
         guard let area = canvas.area, area <= Int(UInt32.max) else {
-            throw .corrupt("a canvas of \(canvas) pixels cannot exist", at: 24)
+            throw .corrupt("invalid canvas size \(canvas)", at: 24)
         }
         self.canvas = canvas
         declaresAlpha = flags & 0x10 != 0
@@ -58,7 +58,7 @@ struct AWebPScanner {
         end = 8 + size
     }
 
-    /// Goes on to the next frame that is whole; false at the end of the file.
+    /// Continues to the next complete frame; false at the end of the file.
     ///
     /// - Throws: `.needsInput`, `.truncated`, `.corrupt`, `.limitExceeded`; the frames before it stay.
     mutating func advance() throws(CoderError) -> Bool {
@@ -66,7 +66,7 @@ struct AWebPScanner {
         while offset < end {
             var reader = ByteReader(source, at: offset)
             guard let chunk = try AWebPChunk(&reader, within: end) else {
-                // A few bytes are no chunk, and nobody misses them.
+                // Ignores a few bytes at the end that form no chunk.
                 offset = end
                 break
             }
@@ -81,7 +81,7 @@ struct AWebPScanner {
 
     private mutating func readFrame(_ chunk: AWebPChunk) throws(CoderError) {
         guard storedLoopCount != nil else {
-            throw .corrupt("a frame stands before the animation's own chunk", at: offset)
+            throw .corrupt("a frame comes before the animation chunk", at: offset)
         }
         if limits.maxFrames > 0, frames.count >= limits.maxFrames {
             throw .limit("frames", allowed: limits.maxFrames, requested: frames.count + 1)
@@ -102,14 +102,14 @@ struct AWebPScanner {
         switch chunk.tag {
         case .animation where storedLoopCount == nil:
             // Blue, green, red, alpha of the background; plays 16.
-            guard chunk.payload.count >= 6 else { throw .corrupt("the animation is not described", at: offset) }
+            guard chunk.payload.count >= 6 else { throw .corrupt("the animation chunk is too short", at: offset) }
             try reader.require(6)
             let color = try reader.u32LE()
             func channel(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: color >> shift) }
             background = RGBAColor(red: channel(16), green: channel(8), blue: channel(0), alpha: channel(24))
             storedLoopCount = Int(try reader.u16LE())
         case .lossy, .lossless, .alpha:
-            throw .corrupt("a picture of an animation stands outside its frames", at: offset)
+            throw .corrupt("an image of an animation is outside its frames", at: offset)
         case .profile, .exif, .xmp:
             try ByteReader(source, at: chunk.payload.upperBound).require(0)
             if self.range(of: chunk.tag) == nil { blobs.append((chunk.tag, chunk.payload)) }
@@ -117,6 +117,6 @@ struct AWebPScanner {
         }
     }
 
-    /// Where the first chunk of a kind stands; nil where there is none, or none yet.
+    /// Returns the range of the first chunk of a kind; nil if there is none, or none yet.
     func range(of tag: AWebPChunk.Tag) -> Range<Int>? { blobs.first { $0.tag == tag }?.range }
 }

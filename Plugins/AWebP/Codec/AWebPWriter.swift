@@ -1,14 +1,14 @@
 import CoderPluginKit
 import ImageModel
 
-/// Puts coded pictures into a file, one after another.
+/// Writes coded images into a file, one after another.
 ///
-/// The size of the file and whether anything can be seen through stand in front and are known at the end; where the
-/// output cannot be changed, it is collected.
+/// The header contains the file size and whether the image has alpha, which are known only at the end. If the output is
+/// not seekable, the writer collects the file in memory.
 ///
 /// - Source: RFC 9649 section 2.
 struct AWebPWriter {
-    /// One frame, coded.
+    /// One coded frame.
     struct Frame {
         /// "ALPH", "VP8 " or "VP8L" chunks.
         var chunks: [UInt8]
@@ -42,7 +42,7 @@ struct AWebPWriter {
         self.metadata = metadata
     }
 
-    /// Writes a file of one picture that fills the canvas.
+    /// Writes a file of one image that fills the canvas.
     mutating func writeStill(_ frame: Frame) throws(CoderError) {
         hasAlpha = frame.hasAlpha
         let isSimple = metadata.isEmpty && !frame.chunks.starts(with: AWebPChunk.Tag.alpha.bytes)
@@ -58,7 +58,7 @@ struct AWebPWriter {
     mutating func begin(loopCount: Int) throws(CoderError) {
         var bytes = try Self.head(0) + extended(isAnimation: true)
         if let profile = metadata.profile { bytes += Self.chunk(.profile, profile) }
-        // The background, which nobody shows, is white, as other writers have it.
+        // The background, which viewers ignore, is white, as in other writers.
         bytes += Self.chunk(.animation, [0xFF, 0xFF, 0xFF, 0xFF] + Self.little(loopCount, 2))
         try write(bytes)
     }
@@ -75,7 +75,7 @@ struct AWebPWriter {
         try write(frame.chunks)
     }
 
-    /// Writes what stands behind the frames, and what is known now into the header.
+    /// Writes the chunks behind the frames, and completes the header.
     mutating func finish() throws(CoderError) {
         if let exif = metadata.exif { try write(Self.chunk(.exif, exif)) }
         if let xmp = metadata.xmp { try write(Self.chunk(.xmp, xmp)) }
@@ -90,18 +90,18 @@ struct AWebPWriter {
 
     private mutating func write(_ bytes: [UInt8]) throws(CoderError) {
         count += bytes.count
-        guard count <= Self.largest else { throw CoderError(.limitExceeded, "the file would pass 4 GiB") }
+        guard count <= Self.largest else { throw CoderError(.limitExceeded, "the file would exceed 4 GiB") }
         if sink.isSeekable { try sink.write(bytes) } else { held += bytes }
     }
 
     // MARK: Parts
 
     private static func head(_ total: Int) throws(CoderError) -> [UInt8] {
-        guard total <= largest else { throw CoderError(.limitExceeded, "the file would pass 4 GiB") }
+        guard total <= largest else { throw CoderError(.limitExceeded, "the file would exceed 4 GiB") }
         return Array("RIFF".utf8) + little(max(0, total - 8), 4) + Array("WEBP".utf8)
     }
 
-    /// The chunk with the canvas and what the file holds.
+    /// The chunk with the canvas and the kinds of contents.
     private func extended(isAnimation: Bool) -> [UInt8] {
         var flags: UInt8 = isAnimation ? 0x02 : 0
         if metadata.profile != nil { flags |= 0x20 }

@@ -11,7 +11,7 @@ public final class FarbfeldDecoder: ImageDecoder {
     static let headerBytes = 16
 
     private let session: DecoderSession
-    /// Rows that stand in the surface already; decoding goes on with the same surface.
+    /// Rows that are complete in the surface; decoding continues with the same surface.
     private var rowsDone = 0
 
     public init(_ session: DecoderSession) { self.session = session }
@@ -20,9 +20,9 @@ public final class FarbfeldDecoder: ImageDecoder {
         var reader = ByteReader(session.source)
         guard try reader.consume(Self.magic) else { throw .notMine() }
         let size = PixelSize(Int(try reader.u32BE()), Int(try reader.u32BE()))
-        // Nothing below can overflow once eight bytes a pixel and the header fit.
+        // Nothing below overflows as long as eight bytes per pixel and the header fit.
         guard let area = size.area, area > 0, area <= (Int.max - Self.headerBytes) / 8 else {
-            throw .corrupt("a picture of \(size) pixels cannot exist", at: 8)
+            throw .corrupt("invalid image size \(size)", at: 8)
         }
         return ImageInfo(size: size, nativeFormat: .rgba16, bitDepth: 16)
     }
@@ -32,7 +32,7 @@ public final class FarbfeldDecoder: ImageDecoder {
         let height = surface.size.height
         let rowBytes = surface.bytesPerRow
         let first = rowsDone == height ? 0 : rowsDone
-        // Asked before the count: what arrives in between is then only found later, never called missing.
+        // Keep this order: bytes that arrive after this check are found later, and not reported as missing.
         let isComplete = source.isComplete
         let there = min(height, max(0, source.available - Self.headerBytes) / rowBytes)
 

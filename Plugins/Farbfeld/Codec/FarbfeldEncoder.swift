@@ -1,7 +1,7 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Encodes farbfeld; there is nothing to choose.
+/// Encodes farbfeld, which has no options.
 public final class FarbfeldEncoder: ImageEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
@@ -12,7 +12,7 @@ public final class FarbfeldEncoder: ImageEncoder {
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         guard let width = UInt32(exactly: info.size.width), let height = UInt32(exactly: info.size.height) else {
-            throw .invalidArgument("farbfeld counts the pixels of a side with 32 bits")
+            throw .invalidArgument("a farbfeld side must fit 32 bits")
         }
         self.sink = sink
         try sink.write(FarbfeldDecoder.magic + Self.bytes(width) + Self.bytes(height))
@@ -27,7 +27,7 @@ public final class FarbfeldEncoder: ImageEncoder {
         }
     }
 
-    /// Every row is written by now.
+    /// Nothing to do: all rows are written already.
     public func finish() {}
 
     private static func bytes(_ value: UInt32) -> [UInt8] {

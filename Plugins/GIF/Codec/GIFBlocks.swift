@@ -1,9 +1,9 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Walks the blocks of a GIF without looking into the pixels, and never over the same bytes twice.
+/// Walks the blocks of a GIF without decoding pixels; reads no byte twice.
 ///
-/// A block is noted only when all of it is there, so the walk goes on where it was once the source has grown.
+/// Records a block only when it is complete, so the walk continues at the same position once the source has grown.
 struct GIFScanner {
     private let source: ByteSource
     private let limits: DecodeLimits
@@ -13,31 +13,31 @@ struct GIFScanner {
     private(set) var backgroundIndex: UInt8 = 0
     /// 0: not stored; else pixel width ÷ height × 64 − 15.
     private(set) var aspect: UInt8 = 0
-    /// The number as stored; nil when there is none.
+    /// The loop number as stored; nil if the file has none.
     private(set) var storedLoopCount: UInt16?
     private(set) var frames: [GIFFrame] = []
-    /// A frame whose data has not arrived to its end.
+    /// A frame whose data has not arrived completely.
     private(set) var openFrame: GIFFrame?
-    /// Whether a frame has an index for "not drawn".
+    /// Whether a frame has a transparent index.
     private(set) var hasTransparentIndex = false
-    /// Whether a frame before the last takes away what it or an earlier one has drawn.
+    /// Whether a frame before the last clears or restores pixels.
     private(set) var uncovers = false
-    /// Bytes of the largest palette in use; 768 stands for none at all.
+    /// The bytes of the largest palette in use; 768 if there is no palette.
     private(set) var largestPalette = 0
     private(set) var comments: [Range<Int>] = []
     private(set) var xmp: Range<Int>?
     private(set) var profile: Range<Int>?
     private(set) var isFinished = false
-    /// What was off, for the user.
+    /// Warnings for the user.
     private var warnings: [String] = []
-    /// The graphic control that waits for its frame.
+    /// The graphic control of the next frame.
     private var control: GIFFrame.Control?
-    /// How far the walk over a row of data blocks has come.
+    /// The position that the walk over data blocks has reached.
     private var walk = (start: 0, position: 0)
 
-    /// More comments than this are not kept: each costs more memory than bytes in the file.
+    /// The maximum number of kept comments: each costs more memory than bytes in the file.
     private static let mostComments = 1024
-    /// Bytes looked at in one go, of a source that has to read them.
+    /// The number of bytes to read at once, from a source that has to read them.
     private static let piece = 1 << 16
 
     init(_ source: ByteSource, limits: DecodeLimits) {
@@ -87,9 +87,9 @@ struct GIFScanner {
     mutating func findFirstFrame() throws(CoderError) {
         while frames.isEmpty, openFrame == nil, !isFinished { try readBlock() }
         guard let first = frames.first ?? openFrame else {
-            throw .corrupt("the file holds no frame", at: position)
+            throw .corrupt("the file has no frame", at: position)
         }
-        // A screen without area is as large as the first picture needs, as in browsers.
+        // A canvas without area is as large as the first image needs, as in browsers.
         if canvas.width == 0 { canvas.width = first.rect.x + first.rect.width }
         if canvas.height == 0 { canvas.height = first.rect.y + first.rect.height }
         if canvas.isEmpty || canvas.width > 0xFFFF || canvas.height > 0xFFFF {
@@ -97,7 +97,7 @@ struct GIFScanner {
         }
     }
 
-    /// Counts the frame whose data is cut off and ends the walk; false when there is none.
+    /// Records the frame whose data is cut off, and ends the walk; false if there is none.
     mutating func keepOpenFrame() -> Bool {
         guard let openFrame, !openFrame.rect.isEmpty else { return false }
         closeFrame()
@@ -134,8 +134,8 @@ struct GIFScanner {
         // Some writers end data twice.
         case 0x00: position = reader.offset
         default:
-            guard !frames.isEmpty else { throw .corrupt("there is no block where one should begin", at: position) }
-            warnings.append("the file goes on with bytes that are no block")
+            guard !frames.isEmpty else { throw .corrupt("invalid block", at: position) }
+            warnings.append("ignored invalid bytes after the last block")
             isFinished = true
         }
     }
@@ -174,10 +174,10 @@ struct GIFScanner {
                 delay: UInt16(source[start + 2]) | UInt16(source[start + 3]) << 8, disposal: flags >> 2 & 7,
                 transparentIndex: flags & 1 != 0 ? source[start + 4] : nil)
         case 0xFE: noteComment(start..<end)
-        // A source that fails reads as zero: then the blocks end where they began.
+        // A failing source reads as zero: then the blocks end where they began.
         case 0xFF where size == 11 && end > start + 12:
             readApplication(source.bytes(start + 1..<start + 12), start + 12..<end)
-        // Plain text is drawn by nobody; it uses up the graphic control in front of it (section 25).
+        // Viewers ignore plain text; it uses up the graphic control in front of it (section 25).
         case 0x01: control = nil
         default: break
         }
@@ -187,7 +187,7 @@ struct GIFScanner {
         if comments.count < Self.mostComments {
             comments.append(range)
         } else if comments.count == Self.mostComments, warnings.isEmpty {
-            warnings.append("there are more than \(Self.mostComments) comments; the rest is left out")
+            warnings.append("ignored all comments after the first \(Self.mostComments)")
         }
     }
 
@@ -203,7 +203,7 @@ struct GIFScanner {
         }
     }
 
-    /// The position behind the terminator of a row of data blocks; nil when it has not arrived.
+    /// Returns the position behind the terminator of a row of data blocks; nil if it has not arrived.
     private mutating func endOfBlocks(from start: Int) -> Int? {
         var position = walk.start == start ? walk.position : start
         let available = source.available
@@ -217,7 +217,7 @@ struct GIFScanner {
                     if size == 0 { break }
                     position = first + offset
                 }
-                // Only a terminator leaves the two apart.
+                // Only the terminator distinguishes the two.
                 return position != first + offset
             }
             if isEnded { return position + 1 }

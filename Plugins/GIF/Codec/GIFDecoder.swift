@@ -3,7 +3,7 @@ public import ImageModel
 
 /// Decodes GIF, frame by frame as stored; nothing is composited.
 ///
-/// The first frame is told as soon as it has begun, and its rows as they arrive; the others when they are whole.
+/// Reports the first frame as soon as it has begun, and its rows as they arrive; other frames when they are complete.
 public final class GIFDecoder: AnimationDecoder {
     private let source: ByteSource
     private let limits: DecodeLimits
@@ -11,11 +11,11 @@ public final class GIFDecoder: AnimationDecoder {
     private var scanner: GIFScanner
     private let lzw = LZWDecoder()
     private var info: ImageInfo?
-    /// What is wrong behind the last frame that is whole; told when that frame is asked for.
+    /// The error behind the last complete frame; thrown when the caller requests the frame after it.
     private var tailError: CoderError?
     private var nextIndex = 0
     private var currentIndex: Int?
-    /// The decode that is under way.
+    /// The decode in progress.
     private var run: GIFFrameDecoder?
 
     public init(_ session: DecoderSession) throws(CoderError) {
@@ -37,9 +37,9 @@ public final class GIFDecoder: AnimationDecoder {
         var info = ImageInfo(size: scanner.canvas, nativeFormat: .rgba8, hasAlpha: hasAlpha(frameCount))
         info.frameCount = frameCount
         info.isAnimated = frameCount.map { $0 > 1 } ?? (scanner.storedLoopCount != nil)
-        // Bits of an index of the largest palette.
+        // The index bits of the largest palette.
         info.bitDepth = (scanner.largestPalette / 3).trailingZeroBitCount
-        // The number stored is that of repetitions; without one the pictures are shown once.
+        // The stored number counts repetitions; without it the images are played once.
         info.loopCount =
             switch scanner.storedLoopCount {
             case nil: .plays(1)
@@ -98,7 +98,7 @@ public final class GIFDecoder: AnimationDecoder {
     ) throws(CoderError) -> DecodeOutcome {
         guard let index = currentIndex, let frame = frame(index), surface.size == frame.rect.size,
             pixelFormats.contains(surface.format)
-        else { throw CoderError(.misuse, "the surface does not fit the frame") }
+        else { throw CoderError(.misuse, "the surface does not have the size or format of the frame") }
         let run: GIFFrameDecoder
         if let unfinished = self.run, unfinished.isFilling(surface) {
             run = unfinished
@@ -115,32 +115,32 @@ public final class GIFDecoder: AnimationDecoder {
         return outcome
     }
 
-    /// Walks on until frame `index` may be told; false when there is none.
+    /// Walks on until frame `index` is available; false if there is no such frame.
     private func find(_ index: Int) throws(CoderError) -> Bool {
         while frame(index) == nil {
             if let tailError { throw tailError }
             do throws(CoderError) {
                 if try !scanner.advance() { return false }
             } catch {
-                // The rows of a first frame that is cut are worth showing; decode tells whether some are missing.
+                // The rows of a cut first frame can be shown; decode reports whether rows are missing.
                 guard error.code == .truncated, scanner.frames.isEmpty, scanner.keepOpenFrame() else { throw error }
             }
         }
         return true
     }
 
-    /// A frame that may be told: the first one has begun, any other is whole.
+    /// Returns an available frame: the first once it has begun, any other once it is complete.
     private func frame(_ index: Int) -> GIFFrame? {
         if index < scanner.frames.count { return scanner.frames[index] }
         return index == 0 ? scanner.openFrame : nil
     }
 
-    /// What stands for pixels that a frame lacks; it depends on this frame alone, so that a source that grows gives the
+    /// Returns the fill color of missing pixels. It depends on this frame alone, so that a growing source gives the
     /// same pixels.
     private func rest(of frame: GIFFrame, isFirst: Bool) -> GIFFrameDecoder.Rest {
         let isOver = frame.blend(on: scanner.canvas) == .over
         if isOver, !isFirst { return .transparent }
-        // A frame that hides the whole canvas must not depend on the pixels below it.
+        // A frame that covers the whole canvas must not depend on the pixels below it.
         guard frame.rect.contains(PixelRect(scanner.canvas)) else { return isFirst ? .transparent : .kept }
         return frame.control.transparentIndex == nil ? .opaque : .transparent
     }
@@ -162,7 +162,7 @@ public final class GIFDecoder: AnimationDecoder {
         }
     }
 
-    /// Whether some pixel of some composited frame may be transparent. The missing rows of a first frame that is cut are.
+    /// Whether a pixel of a composited frame may be transparent. The missing rows of a cut first frame are transparent.
     private func hasAlpha(_ frameCount: Int?) -> Bool {
         guard frameCount != nil, let first = scanner.frames.first else { return true }
         return !first.rect.contains(PixelRect(scanner.canvas)) || first.control.transparentIndex != nil

@@ -1,17 +1,17 @@
 internal import ImageModel
 
-/// One picture as it stands in the file.
+/// One image as stored in the file.
 ///
-///     2C | left, top, width, height (2 each) | flags | colours (3 × 2ⁿ) | code size | { n, n bytes } | 0
+///     2C | left, top, width, height (2 each) | flags | colors (3 × 2ⁿ) | code size | { n, n bytes } | 0
 ///
-/// There may be a million of them: 32 bytes each, with the fields as wide as they are stored.
+/// A file may have a million images: 32 bytes each, with fields as wide as stored.
 /// - Source: GIF89a specification, sections 20 … 23.
 struct GIFFrame {
-    /// What a graphic control extension says of the picture behind it (section 23).
+    /// The graphic control extension of the image (section 23).
     struct Control {
-        /// 1/100 s.
+        /// The delay in 1/100 s.
         var delay: UInt16 = 0
-        /// 0 … 7, as stored.
+        /// The disposal 0 … 7, as stored.
         var disposal: UInt8 = 0
         var transparentIndex: UInt8?
     }
@@ -20,7 +20,7 @@ struct GIFFrame {
     let control: Control
     /// As stored: local palette 80, interlaced 40, bits of the palette − 1 in the lowest three.
     private let flags: UInt8
-    /// Where the code size stands, right behind the palette.
+    /// The position of the code size, right behind the palette.
     let dataOffset: Int
     private var end = 0
 
@@ -31,7 +31,7 @@ struct GIFFrame {
         self.dataOffset = dataOffset
     }
 
-    /// Behind the last data block; nil when it is not known to be there.
+    /// The end of the last data block; nil if it may not have arrived.
     var dataEnd: Int? {
         get { end == 0 ? nil : end }
         set { end = newValue ?? 0 }
@@ -41,25 +41,26 @@ struct GIFFrame {
 
     var isInterlaced: Bool { flags & 0x40 != 0 }
 
-    /// Where its own colours stand; nil when it has none.
+    /// The position of the local palette; nil if there is none.
     var palette: Range<Int>? {
         let count = Self.paletteBytes(flags)
         return count == 0 ? nil : dataOffset - count..<dataOffset
     }
 
-    /// Bytes of the palette that the flags of a screen or a picture announce.
+    /// The size in bytes of the palette that the flags of a screen or an image declare.
     static func paletteBytes(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 * (2 << Int(flags & 7)) }
 
     var disposal: Disposal {
         switch control.disposal {
         case 2: .background
-        // 3 is section 23's "restore to previous"; 4 is what an early writer took for it.
+        // 3 is "restore to previous" in section 23; an early writer used 4 for it.
         case 3, 4: .previous
         default: .keep
         }
     }
 
-    /// Over a canvas of this size; a frame that reaches beyond it is drawn over, so that what it lacks shows through.
+    /// Places the frame on a canvas of this size. A frame that reaches beyond it uses "over", so that pixels it lacks
+    /// stay visible.
     func blend(on canvas: PixelSize) -> Blend {
         control.transparentIndex == nil && PixelRect(canvas).contains(rect) ? .source : .over
     }

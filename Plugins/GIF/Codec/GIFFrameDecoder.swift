@@ -1,24 +1,24 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Turns the codes of one frame into the pixels of a surface, as far as they have arrived.
+/// Decodes one frame into the pixels of a surface, as far as its codes have arrived.
 final class GIFFrameDecoder {
-    /// What is decoded, and how.
+    /// The frame to decode, and its settings.
     struct Target {
         var frame: GIFFrame
-        /// Where its colours stand; nil when there are none.
+        /// The position of its colors; nil if there is no palette.
         var palette: Range<Int>?
-        /// Whether there is nothing to show without this frame.
+        /// Whether the image cannot be shown without this frame.
         var isFirst: Bool
-        /// What stands for pixels that the compressed data lacks.
+        /// The fill color of pixels that the compressed data lacks.
         var rest: Rest
-        /// Whether rows of an interlaced picture stand for those below them until these come.
+        /// Whether rows of an interlaced image fill the rows below them until those arrive.
         var isCoarse: Bool
     }
 
-    /// What stands for missing pixels.
+    /// How to fill missing pixels.
     enum Rest {
-        /// The pixels that are in the surface already.
+        /// Keep the pixels of the surface.
         case kept
         case transparent
         /// Black: the header may have declared that the image is opaque.
@@ -48,15 +48,15 @@ final class GIFFrameDecoder {
             host: host)
     }
 
-    /// Whether this decode was begun in this surface.
+    /// Whether this decode began in this surface.
     func isFilling(_ surface: borrowing Surface) -> Bool { painter.isPainting(surface) }
 
-    /// - Parameter end: behind the data of the frame; nil when it is not known to be there.
-    /// - Throws: `.corrupt` and `.truncated` after everything that could be read is in the surface.
+    /// - Parameter end: the end of the frame's data; nil if it may not have arrived.
+    /// - Throws: `.corrupt` and `.truncated`, after all readable pixels are in the surface.
     func decode(
         into surface: borrowing Surface, upTo end: Int?, wantsPartial: Bool
     ) throws(CoderError) -> DecodeOutcome {
-        // Asked in this order: the last bytes may arrive between the two questions.
+        // Keep this order: the last bytes may arrive between the two checks.
         let isComplete = end != nil || source.isComplete
         let end = end ?? source.available
         painter.forgetChanges()
@@ -84,19 +84,19 @@ final class GIFFrameDecoder {
     private func report(_ outcome: LZWDecoder.Outcome) throws(CoderError) {
         let place = target.frame.dataOffset
         if outcome == .invalid {
-            if target.isFirst { throw .corrupt("the compressed data holds a code without meaning", at: place) }
-            // One broken picture does not make the others of an animation useless.
-            host.warn("a frame holds a code without meaning; the rest of it is not drawn")
+            if target.isFirst { throw .corrupt("the compressed data has an undefined code", at: place) }
+            // One damaged image does not make the rest of an animation useless.
+            host.warn("a frame has an undefined code; the rest of the frame is not drawn")
             return
         }
         if painter.isUntouched { throw .corrupt("the frame has no pixels", at: place) }
-        host.warn("a frame has fewer pixels than it says; the rest is not drawn")
+        host.warn("a frame has fewer pixels than declared; the rest is not drawn")
     }
 
-    /// 0xAABBGGRR, by index.
+    /// The colors as 0xAABBGGRR, by index.
     ///
-    /// An index behind the palette is black. Without any palette: black, white, then grays (section 19 leaves it to the
-    /// decoder and asks for these two first).
+    /// An index behind the palette is black. Without a palette: black, white, then grays (section 19 leaves it to the
+    /// decoder and requires these two first).
     private static func colors(_ target: Target, in source: ByteSource) -> [UInt32] {
         var colors = [UInt32](repeating: black, count: 256)
         if let palette = target.palette {

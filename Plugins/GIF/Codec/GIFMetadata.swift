@@ -1,12 +1,12 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Reads comments, XMP packets and profiles out of extension blocks.
+/// Reads comments, XMP packets and ICC profiles from extension blocks.
 struct GIFMetadata {
     /// The key of a comment extension (GIF89a specification, section 24).
     static let commentKey = "Comment"
-    /// 01 FF FE … 01 00, then the terminator: whatever byte of the packet is taken for a length, the walk over blocks
-    /// ends behind it (XMP specification part 3, 1.1.2).
+    /// 01 FF FE … 01 00, then the terminator. A walk over blocks ends behind it, whichever byte of the packet it takes
+    /// for a length (XMP specification part 3, 1.1.2).
     static let xmpTrailer: [UInt8] = [0x01] + (0...255).reversed().map { UInt8($0) } + [0x00]
 
     let source: ByteSource
@@ -24,16 +24,16 @@ struct GIFMetadata {
             let packet = hasTrailer(bytes) ? Array(bytes.dropLast(Self.xmpTrailer.count)) : joined(range)
             if !packet.isEmpty { blobs.append(MetadataBlob(.xmp, packet)) }
         }
-        // All comments together have the limit of one piece.
+        // All comments together have the limit of one blob.
         var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : .max
         for range in scanner.comments where fits(range) {
             let bytes = joined(range)
             guard bytes.count <= room else {
-                host.warn("comments are left out: all of them are longer than the limit of \(limits.maxMetadataBytes)")
+                host.warn("ignored comments: together they exceed the limit of \(limits.maxMetadataBytes) bytes")
                 break
             }
             room -= bytes.count
-            // Seven bits are allowed; what is more and no UTF-8 is taken for Latin-1.
+            // Comments are 7-bit ASCII. Other text counts as UTF-8 if it is valid, else as Latin-1.
             let text =
                 String(validating: bytes, as: UTF8.self)
                 ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
@@ -44,7 +44,7 @@ struct GIFMetadata {
 
     private func hasTrailer(_ bytes: [UInt8]) -> Bool { bytes.suffix(Self.xmpTrailer.count) == Self.xmpTrailer[...] }
 
-    /// The contents of data blocks without their lengths.
+    /// Returns the contents of data blocks without their lengths.
     private func joined(_ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         var position = range.lowerBound
@@ -59,7 +59,7 @@ struct GIFMetadata {
 
     private func fits(_ range: Range<Int>) -> Bool {
         if limits.maxMetadataBytes == 0 || range.count <= limits.maxMetadataBytes { return true }
-        host.warn("metadata of \(range.count) bytes was left out: the limit is \(limits.maxMetadataBytes)")
+        host.warn("ignored metadata of \(range.count) bytes: the limit is \(limits.maxMetadataBytes)")
         return false
     }
 }

@@ -1,5 +1,5 @@
 /*
- * gif_shim.c - reads one frame after the other with giflib's record functions.
+ * gif_shim.c - reads one frame after another with giflib's record functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,20 +2,20 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// The boxes at the top of the file, as far as a still picture needs them.
+/// The top-level boxes of the file that a still image needs.
 ///
 ///     ftyp | meta | mdat …        in any order behind ftyp, with others in between
-///     ftyp | mini                 the short form
+///     ftyp | mini                 the short header
 ///
 /// - Source: ISO/IEC 14496-12 sections 4.3 and 8.11.1; ISO/IEC 23008-12 annex O.
 struct Container {
     let table: ItemTable
-    /// Whether a `mini` box stands for the `meta` box.
+    /// Whether a `mini` box replaces the `meta` box.
     var isMini = false
 
-    /// Finds the `meta` box, or the `mini` box that stands for one, and reads it.
+    /// Finds and reads the `meta` box, or the `mini` box that replaces it.
     ///
-    /// - Throws: `.notMine` for another kind of file, `.needsInput` until the box is there.
+    /// - Throws: `.notMine` for another kind of file, `.needsInput` until the box is complete.
     init(_ session: DecoderSession) throws(CoderError) {
         let source = session.source
         let limits = session.limits
@@ -45,11 +45,11 @@ struct Container {
             guard let end else { break }
             reader.offset = end
         }
-        if hasMovie { throw .unsupported("an image sequence without a still picture") }
+        if hasMovie { throw .unsupported("an image sequence without a still image") }
         throw .corrupt("the file has no meta box")
     }
 
-    /// Whether a `ftyp` box comes first; a file too short for one is none of this family.
+    /// Whether a `ftyp` box comes first; false for a file that is too short for one.
     private static func isFileType(_ reader: inout ByteReader) throws(CoderError) -> Bool {
         do {
             return try box(&reader).type == "ftyp"
@@ -59,21 +59,21 @@ struct Container {
         }
     }
 
-    /// Throws `.corrupt` where libheif would take another list of items than this reader.
+    /// Throws `.corrupt` if libheif would use another list of items than this reader.
     ///
-    /// - Parameter source: complete.
+    /// - Parameter source: must be complete.
     static func checkPlaces(in source: ByteSource) throws(CoderError) {
         var reader = ByteReader(source)
         var seen: Set<FourCC> = []
-        // libheif ignores a header that the end of the file cuts.
+        // libheif ignores a header that is cut at the end of the file.
         while let (type, end) = try? box(&reader) {
-            try BoxPlaces.check(type, in: "file", &seen)
+            try BoxPositions.check(type, in: "file", &seen)
             guard let end else { return }
             reader.offset = end
         }
     }
 
-    /// A `meta` box holds no pixels but those of tiny images.
+    /// The maximum size of a `meta` box; it holds pixels only of tiny images.
     private static let largest = 16 << 20
 
     /// Reads a box header; the end is nil for a box up to the end of the file.
@@ -84,10 +84,10 @@ struct Container {
         if size == 1 { size = UInt64(try reader.u32BE()) << 32 | UInt64(try reader.u32BE()) }
         if size == 0 { return (type, nil) }
         guard let length = Int(exactly: size), length >= reader.offset - start else {
-            throw .corrupt("the box '\(type)' has a size that cannot be", at: start)
+            throw .corrupt("the box '\(type)' has an invalid size", at: start)
         }
         let (end, overflow) = start.addingReportingOverflow(length)
-        guard !overflow else { throw .corrupt("the box '\(type)' has a size that cannot be", at: start) }
+        guard !overflow else { throw .corrupt("the box '\(type)' has an invalid size", at: start) }
         return (type, end)
     }
 }

@@ -2,13 +2,13 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// Decodes tiles beside each other, on the host's threads, and puts each into its place.
+/// Decodes tiles in parallel, on the host's threads, and paints each at its position.
 struct GridPainter {
     let session: DecoderSession
     let derivations: Derivations
     let maxSide: Int
 
-    /// Damage in tiles that could be decoded.
+    /// Damage in tiles that could still be decoded.
     struct Findings {
         var hasGaps = false
         var warning: String?
@@ -16,7 +16,7 @@ struct GridPainter {
 
     /// Paints the part of the image that `region` shows.
     ///
-    /// - Parameter isAlpha: whether the tiles hold the alpha channel of the pixels in the surface.
+    /// - Parameter isAlpha: whether the tiles are the alpha channel of the pixels in the surface.
     func paint(
         _ plan: TilePlan, _ region: PixelRect, isAlpha: Bool, into surface: borrowing Surface
     ) throws(CoderError) -> Findings {
@@ -30,7 +30,7 @@ struct GridPainter {
             let some = Array(places[first..<min(first + Self.batch, places.count)])
             let work = try some.map { place throws(CoderError) in
                 (
-                    picture: try Picture(place.tile, in: derivations),
+                    image: try Image(place.tile, in: derivations),
                     excerpt: try Excerpt(
                         [place.tile], in: derivations, from: session.source, keeping: { !$0.isTransform }),
                     places: place.places
@@ -44,9 +44,9 @@ struct GridPainter {
             try session.host.concurrently(work.count) { index, _ throws(CoderError) in
                 let tile = work[index]
                 let planes = try HEIFPlanes(session, arrived, tile.excerpt, maxSide: maxSide, threads: 1)
-                let decoded = try planes.decode(tile.picture, asGray: isAlpha)
+                let decoded = try planes.decode(tile.image, asGray: isAlpha)
                 guard decoded.size.width >= plan.tile.width, decoded.size.height >= plan.tile.height else {
-                    throw .corrupt("a tile of \(plan.tile) holds a stream of \(decoded.size)")
+                    throw .corrupt("a tile of \(plan.tile) has a stream of \(decoded.size)")
                 }
                 for place in tile.places {
                     try planes.paint(place, right: steps.right, down: steps.down, isAlpha: isAlpha, into: target)
@@ -63,16 +63,16 @@ struct GridPainter {
         return findings
     }
 
-    /// Tiles between two reports of progress; many enough that threads seldom wait for each other.
+    /// Tiles between two progress reports; enough that threads seldom wait for each other.
     private static let batch = 64
 
-    /// What libheif and its decoders hold while as many tiles are decoded as there are threads.
+    /// The memory of libheif and its decoders while they decode one tile per thread.
     private func memory(for tiles: [UInt32]) throws(CoderError) -> Int {
         var most = 0
         for tile in tiles {
-            let picture = try Picture(tile, in: derivations)
+            let image = try Image(tile, in: derivations)
             let bytes = try derivations.table.byteCount(of: tile, in: session.source)
-            most = max(most, HEIFDecoder.libraryMemory(for: picture, sourceBytes: bytes, planes: 3))
+            most = max(most, HEIFDecoder.libraryMemory(for: image, sourceBytes: bytes, planes: 3))
         }
         return most * min(tiles.count, session.host.threadHint)
     }

@@ -4,8 +4,8 @@ public import ImageModel
 
 /// Decodes the still images of a HEIF file: HEVC (HEIC) or AV1 (AVIF).
 ///
-/// The facts and the metadata come from the boxes, read here; libheif is asked for nothing but pixels. Rotation,
-/// mirroring and cropping belong to the format, so pixels come out upright and the Exif orientation is only for show.
+/// Facts and metadata come from the boxes, which this decoder reads; libheif delivers only pixels. The decoder applies
+/// rotation, mirroring and cropping, which belong to the format. It only reports the Exif orientation.
 ///
 /// - Source: ISO/IEC 23008-12:2022 (HEIF); AV1 Image File Format 1.1.
 public final class HEIFDecoder: ItemDecoder {
@@ -13,16 +13,16 @@ public final class HEIFDecoder: ItemDecoder {
     private var file: File?
     private var image: Selected?
 
-    /// What the boxes state.
+    /// The contents of the boxes.
     private struct File {
         let isMini: Bool
         let derivations: Derivations
         let images: [ListedImage]
     }
 
-    /// The image that the calls concern.
+    /// The image that calls refer to.
     private struct Selected {
-        let picture: Picture
+        let still: Image
         let info: ImageInfo
     }
 
@@ -30,29 +30,29 @@ public final class HEIFDecoder: ItemDecoder {
 
     public func readHeader() throws(CoderError) -> ImageInfo { try selected().info }
 
-    public var pixelFormats: [PixelFormat] { image?.picture.formats ?? [] }
+    public var pixelFormats: [PixelFormat] { image?.still.formats ?? [] }
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
-        let picture = try selected().picture
+        let still = try selected().still
         return try MetadataReader(table: try boxes().derivations.table, session: session)
-            .blobs(of: picture.id, profile: picture.profile)
+            .blobs(of: still.id, profile: still.profile)
     }
 
     public func decode(
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         let image = try selected()
-        let region = request.region ?? PixelRect(image.picture.size)
-        guard surface.size == region.size, PixelRect(image.picture.size).contains(region),
-            image.picture.formats.contains(surface.format)
-        else { throw CoderError(.misuse, "the surface does not fit the image") }
-        // libheif finds items anywhere in the file; it cannot wait.
+        let region = request.region ?? PixelRect(image.still.size)
+        guard surface.size == region.size, PixelRect(image.still.size).contains(region),
+            image.still.formats.contains(surface.format)
+        else { throw CoderError(.misuse, "the surface does not have the size or format of the image") }
+        // libheif reads items anywhere in the file; it cannot wait for bytes.
         guard session.source.isComplete else { throw .needsInput }
         if !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
-        if let plan = try plan(for: image.picture) {
+        if let plan = try plan(for: image.still) {
             try paint(plan, region, into: surface)
         } else {
-            try decodeWhole(image.picture, region, into: surface)
+            try decodeWhole(image.still, region, into: surface)
         }
         return .complete
     }
@@ -77,11 +77,11 @@ public final class HEIFDecoder: ItemDecoder {
         image = try described(index, of: file)
     }
 
-    /// - Throws: `.refused` for any image that cannot be decoded but the primary one.
+    /// - Throws: `.refused` for any image except the primary one that cannot be decoded.
     private func described(_ index: Int, of file: File) throws(CoderError) -> Selected {
         do throws(CoderError) {
-            let picture = try file.derivations.picture(file.images[index].id)
-            return Selected(picture: picture, info: info(of: picture, at: index, of: file))
+            let still = try file.derivations.still(file.images[index].id)
+            return Selected(still: still, info: info(of: still, at: index, of: file))
         } catch {
             if index == 0 || error.code == .needsInput { throw error }
             throw .refused(error.message)
@@ -107,17 +107,17 @@ public final class HEIFDecoder: ItemDecoder {
         return made
     }
 
-    private func info(of picture: Picture, at index: Int, of file: File) -> ImageInfo {
-        let plan = TilePlan(grid: picture.id, size: picture.size, in: file.derivations, from: session.source)
+    private func info(of still: Image, at index: Int, of file: File) -> ImageInfo {
+        let plan = TilePlan(grid: still.id, size: still.size, in: file.derivations, from: session.source)
         let tiles = plan.flatMap { $0.tiles.count > 1 ? $0 : nil }
-        // Exif of other images is read when it is asked for: thousands may share a large one.
+        // Exif of other images is read on request: thousands may share a large blob.
         let orientation =
             index > 0
-            ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: picture.id)
+            ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: still.id)
         return ImageInfo(
-            size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
+            size: still.size, nativeFormat: still.formats[0], bitDepth: still.depth, hasAlpha: still.hasAlpha,
             orientation: orientation, orientationApplied: true, isLossy: true,
-            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.profile != nil),
+            color: ColorDescription(codePoints: still.codePoints, hasProfile: still.profile != nil),
             hasItems: file.images.count > 1,
             tileSize: tiles.map { $0.placement.isTransposed ? $0.tile.transposed : $0.tile },
             regionCost: tiles == nil ? .whole : .tiles)
@@ -127,24 +127,24 @@ public final class HEIFDecoder: ItemDecoder {
 
     private typealias Plan = (colors: TilePlan, alpha: TilePlan?)
 
-    /// How to put the image together; nil where libheif does it.
-    private func plan(for picture: Picture) throws(CoderError) -> Plan? {
+    /// Returns the tiles to decode; nil if libheif decodes the whole image.
+    private func plan(for still: Image) throws(CoderError) -> Plan? {
         let derivations = try boxes().derivations
         let source = session.source
-        guard let colors = TilePlan(grid: picture.id, size: picture.size, in: derivations, from: source) else {
+        guard let colors = TilePlan(grid: still.id, size: still.size, in: derivations, from: source) else {
             return nil
         }
-        guard let alpha = try derivations.alpha(picture.id) else { return (colors, nil) }
+        guard let alpha = try derivations.alpha(still.id) else { return (colors, nil) }
         guard
-            let plan = TilePlan(grid: alpha, size: picture.size, in: derivations, from: source)
-                ?? TilePlan(single: alpha, size: picture.size, in: derivations)
+            let plan = TilePlan(grid: alpha, size: still.size, in: derivations, from: source)
+                ?? TilePlan(single: alpha, size: still.size, in: derivations)
         else { return nil }
         return (colors, plan)
     }
 
     private func paint(_ plan: Plan, _ region: PixelRect, into surface: borrowing Surface) throws(CoderError) {
         let derivations = try boxes().derivations
-        let id = try selected().picture.id
+        let id = try selected().still.id
         let alpha = try derivations.alpha(id)
         let read = [plan.colors, plan.alpha].compactMap { $0 }.flatMap { $0.places(in: region).map(\.tile) }
         let members = [id] + (alpha.map { [$0] } ?? []) + read
@@ -162,32 +162,32 @@ public final class HEIFDecoder: ItemDecoder {
     }
 
     private func decodeWhole(
-        _ picture: Picture, _ region: PixelRect, into surface: borrowing Surface
+        _ still: Image, _ region: PixelRect, into surface: borrowing Surface
     ) throws(CoderError) {
         let derivations = try boxes().derivations
-        let members = derivations.closure(of: picture.id)
+        let members = derivations.closure(of: still.id)
         try HeaderGuard(derivations: derivations).checkItems(members, in: session.source)
         try session.host.checkCancellation()
 
-        let own = Self.libraryMemory(for: picture, sourceBytes: session.source.available)
+        let own = Self.libraryMemory(for: still, sourceBytes: session.source.available)
         try session.host.reserve(bytes: own)
-        // Giving back is never refused.
+        // Freeing reserved memory never fails.
         defer { try? session.host.reserve(bytes: -own) }
 
         let excerpt = try Excerpt(members, in: derivations, from: session.source)
         let decoder = try HEIFPlanes(
-            session, ArrivedBytes(session.source), excerpt, maxSide: maxSide, threads: threads(for: picture))
-        let decoded = try decoder.decode(picture, asGray: picture.isGray)
-        guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
-            throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")
+            session, ArrivedBytes(session.source), excerpt, maxSide: maxSide, threads: threads(for: still))
+        let decoded = try decoder.decode(still, asGray: still.isGray)
+        guard decoded.size.width >= still.size.width, decoded.size.height >= still.size.height else {
+            throw .corrupt("the stream has \(decoded.size) pixels, the file declares \(still.size)")
         }
         if decoded.skippedCrop {
-            session.host.warn("the clean aperture is outside of the image and was left out")
-        } else if decoded.size != picture.size {
-            session.host.warn("the stream holds \(decoded.size) pixels; the file says \(picture.size)")
+            session.host.warn("ignored a clean aperture outside the image")
+        } else if decoded.size != still.size {
+            session.host.warn("the stream has \(decoded.size) pixels; the file declares \(still.size)")
         }
         if let warning = decoded.warning { session.host.warn("libde265: \(warning)") }
-        let isLimited = picture.isGray && picture.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange
+        let isLimited = still.isGray && still.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange
         let target = PaintTarget(surface)
         var row = 0
         while row < region.height {
@@ -204,18 +204,19 @@ public final class HEIFDecoder: ItemDecoder {
 
     private var maxSide: Int { session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20 }
 
-    /// Threads for one stream. Those of HEVC share rows of blocks, at no cost; AV1 takes the least processor time with one.
-    private func threads(for picture: Picture) -> Int {
-        let wanted = picture.isAV1 ? session.options.integer(OptionKey.threads) ?? 1 : session.host.threadHint
+    /// Returns the number of threads for one stream. Threads of HEVC share rows of blocks, at no cost; AV1 needs the
+    /// least processor time with one thread.
+    private func threads(for still: Image) -> Int {
+        let wanted = still.isAV1 ? session.options.integer(OptionKey.threads) ?? 1 : session.host.threadHint
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
         return max(1, min(wanted, allowed, 16))
     }
 
-    /// What libheif and its decoder hold at their peak: the stream twice, then the decoder's frame beside a copy of it,
-    /// then that copy (4:2:0: one and a half samples a pixel) beside the planes of the result.
-    static func libraryMemory(for picture: Picture, sourceBytes: Int, planes: Int? = nil) -> Int {
-        let samples = (picture.size.area ?? 0) * (picture.depth > 8 ? 2 : 1)
-        let planes = planes ?? (picture.isGray ? 1 : 3) + (picture.hasAlpha ? 1 : 0)
+    /// The peak memory of libheif and its decoder: the stream twice, then the decoder's frame and a copy of it, then
+    /// that copy (4:2:0: one and a half samples per pixel) and the planes of the result.
+    static func libraryMemory(for still: Image, sourceBytes: Int, planes: Int? = nil) -> Int {
+        let samples = (still.size.area ?? 0) * (still.depth > 8 ? 2 : 1)
+        let planes = planes ?? (still.isGray ? 1 : 3) + (still.hasAlpha ? 1 : 0)
         return 2 * sourceBytes + samples * planes + samples * 3 / 2
     }
 }

@@ -1,7 +1,7 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Encodes a still picture as HEIC, with x265.
+/// Encodes a still image as HEIC, with x265.
 public final class HEICEncoder: ThumbnailEncoder {
     private let core: HEIFEncoder
 
@@ -21,7 +21,7 @@ public final class HEICEncoder: ThumbnailEncoder {
     public func finish() throws(CoderError) { try core.finish() }
 }
 
-/// Encodes a still picture as AVIF, with aom.
+/// Encodes a still image as AVIF, with aom.
 public final class AVIFEncoder: ThumbnailEncoder {
     private let core: HEIFEncoder
 
@@ -41,7 +41,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
     public func finish() throws(CoderError) { try core.finish() }
 }
 
-/// What the two encoders share: everything but the name.
+/// The part that both encoders share: everything except the name.
 final class HEIFEncoder {
     private let session: EncoderSession
     private let name: String
@@ -58,7 +58,7 @@ final class HEIFEncoder {
         self.isAV1 = isAV1
     }
 
-    /// Gray stays one plane; alpha may be either kind, the file says which.
+    /// Gray stays one plane; the file records whether alpha is straight or premultiplied.
     func formats(for info: ImageInfo) -> [PixelFormat] {
         let native = info.nativeFormat
         let bits = native.bits > 8 || native.numeric == .float ? 16 : 8
@@ -72,7 +72,7 @@ final class HEIFEncoder {
         // libaom's own bound; x265 pads to whole blocks below its level's bound.
         let longest = max(info.size.width, info.size.height)
         guard !info.size.isEmpty, longest <= 65_535 else {
-            throw .invalidArgument("a picture of \(info.size) pixels does not fit into the format")
+            throw .invalidArgument("an image of \(info.size) pixels does not fit into the format")
         }
         let settings = try EncodeSettings(session, name: name, isAV1: isAV1, info: info)
         writer = try HEIFWriter(settings, isPremultiplied: info.nativeFormat.alpha == .premultiplied)
@@ -82,7 +82,7 @@ final class HEIFEncoder {
 
     func add(_ blob: MetadataBlob) -> Bool {
         guard [.exif, .xmp, .icc].contains(blob.kind) else { return false }
-        // libheif looks for the TIFF header and refuses bytes without one.
+        // libheif searches for the TIFF header and refuses bytes without one.
         if blob.kind == .exif, !Self.isTIFF(blob.bytes) { return false }
         if blob.bytes.isEmpty { return false }
         blobs.append(blob)
@@ -90,8 +90,8 @@ final class HEIFEncoder {
     }
 
     func addThumbnail(_ surface: borrowing Surface) throws(CoderError) {
-        guard let info, writer?.hasPicture == false else { throw CoderError(.misuse, "a thumbnail comes too late") }
-        // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
+        guard let info, writer?.hasImage == false else { throw CoderError(.misuse, "the thumbnail comes too late") }
+        // MIAF (ISO/IEC 23000-22) does not allow a thumbnail that is larger than its image.
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
             throw .refused("the thumbnail is larger than the image")
         }
@@ -100,11 +100,11 @@ final class HEIFEncoder {
 
     func add(_ surface: borrowing Surface) throws(CoderError) {
         guard let info, let writer, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit what was agreed")
+            throw CoderError(.misuse, "the surface does not have the size or format of the session")
         }
-        guard !writer.hasPicture else { throw .unsupported("more than one frame") }
+        guard !writer.hasImage else { throw .unsupported("more than one frame") }
         try session.host.checkCancellation()
-        // RGB planes, then the coder's own beside the converted ones; measured.
+        // RGB planes, then the encoder's own planes and the converted ones; measured.
         let area = (info.size.area ?? 0) + (thumbnail?.size.area ?? 0)
         let bytes = area * (surface.format.bits > 8 ? 2 : 1) * 17
         try session.host.reserve(bytes: bytes)
@@ -114,7 +114,7 @@ final class HEIFEncoder {
     }
 
     func finish() throws(CoderError) {
-        guard let sink, let writer, writer.hasPicture else { throw CoderError(.misuse, "there is no picture yet") }
+        guard let sink, let writer, writer.hasImage else { throw CoderError(.misuse, "no frame was added") }
         for blob in blobs where blob.kind != .icc { try writer.add(blob) }
         try writer.write(to: sink)
     }

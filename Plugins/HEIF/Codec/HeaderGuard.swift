@@ -2,24 +2,24 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// Refuses items whose bytes would make libheif 1.15 copy without end or take memory that the header hides.
+/// Refuses items that make libheif 1.15 copy without end or allocate memory that the header hides.
 struct HeaderGuard {
     let derivations: Derivations
 
-    /// Looks at the places of all items, and at the bytes of those that an image is made of.
+    /// Checks the positions of all items, and the bytes of the items that an image consists of.
     ///
     /// - Parameters:
-    ///   - members: the items that are decoded; their bytes have to be there.
+    ///   - members: the items that are decoded; their bytes must be there.
     ///   - byTile: whether tiles of a grid are decoded one by one, without its canvas.
     func checkItems(_ members: [UInt32], in source: ByteSource, byTile: Bool = false) throws(CoderError) {
         let table = derivations.table
-        // In one order, so that of several faults the same one is told every time.
+        // In a fixed order, so that of several faults the same one is reported every time.
         for item in table.items.values.sorted(by: { $0.id < $1.id }) {
             var total = 0
             for extent in item.extents where extent.method < 2 {
                 total += try table.place(extent, in: source).count
                 let available = table.available(extent, in: source)
-                if total > available { throw .corrupt("item \(item.id) has \(total) bytes, its place \(available)") }
+                if total > available { throw .corrupt("item \(item.id) has \(total) bytes, its range \(available)") }
             }
         }
         var copied = 0
@@ -44,7 +44,7 @@ struct HeaderGuard {
         }
     }
 
-    /// NAL units behind 4 bytes of length each, which is all that libheif reads.
+    /// NAL units, each behind its length of 4 bytes, the only form that libheif reads.
     static func units(_ data: [UInt8]) -> [ArraySlice<UInt8>] {
         var units: [ArraySlice<UInt8>] = []
         var rest = data[...]

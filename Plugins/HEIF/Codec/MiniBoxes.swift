@@ -2,13 +2,13 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// The `meta` box that a `mini` box stands for.
+/// The `meta` box that is equivalent to a `mini` box.
 ///
-///     item 1  the picture        hvcC or av1C, ispe, pixi, colr, [colr], [irot], [imir]    [prem → 2]
+///     item 1  the image        hvcC or av1C, ispe, pixi, colr, [colr], [irot], [imir]    [prem → 2]
 ///     item 2  its alpha          hvcC or av1C, ispe, pixi, auxC, [irot], [imir]            auxl → 1
 ///     item 6  Exif, 7  XMP                                                                 cdsc → 1
 ///
-/// Only boxes are made: the bytes of the items stay where they are in the file.
+/// Makes only boxes: the bytes of the items stay in their position in the file.
 ///
 /// - Source: ISO/IEC 23008-12 annex O.
 struct MiniBoxes {
@@ -41,7 +41,7 @@ struct MiniBoxes {
     }
 
     private func places(_ out: inout BoxWriter) {
-        // Bytes of an offset and of a length.
+        // The bytes of an offset and of a length.
         out.u16(0x8400)
         out.u16(UInt16(items.count))
         for item in items {
@@ -56,7 +56,7 @@ struct MiniBoxes {
     private func types(_ out: inout BoxWriter) {
         out.u16(UInt16(items.count))
         for item in items {
-            // All but the picture are hidden.
+            // All items except the image are hidden.
             out.fullBox("infe", version: 2, flags: item.id == 1 ? 0 : 1) {
                 $0.u16(item.id)
                 $0.u16(0)
@@ -85,29 +85,29 @@ struct MiniBoxes {
 
     private func properties(_ out: inout BoxWriter) {
         var count: UInt8 = 0
-        var ofPicture: [UInt8] = []
+        var ofImage: [UInt8] = []
         var ofAlpha: [UInt8] = []
-        /// Adds a property; whoever does not know one that is essential must not show the picture.
+        /// Adds a property; a reader that does not support an essential property must not show the image.
         func add(
-            _ list: inout BoxWriter, _ type: FourCC, picture: Bool = false, alpha: Bool = false,
+            _ list: inout BoxWriter, _ type: FourCC, image: Bool = false, alpha: Bool = false,
             essential: Bool = false, _ body: (inout BoxWriter) -> Void
         ) {
             list.box(type, body)
             count += 1
-            if picture { ofPicture.append(count | (essential ? 0x80 : 0)) }
+            if image { ofImage.append(count | (essential ? 0x80 : 0)) }
             if alpha { ofAlpha.append(count | (essential ? 0x80 : 0)) }
         }
         out.box("ipco") { list in
-            add(&list, image.configurationType, picture: true, essential: true) { $0.bytes += image.configuration }
-            add(&list, "ispe", picture: true, alpha: true) {
+            add(&list, image.configurationType, image: true, essential: true) { $0.bytes += image.configuration }
+            add(&list, "ispe", image: true, alpha: true) {
                 $0.u32(0)
                 $0.u32(UInt32(header.size.width))
                 $0.u32(UInt32(header.size.height))
             }
-            add(&list, "pixi", picture: true) { pixelInformation(&$0, channels: header.chroma == 0 ? 1 : 3) }
-            add(&list, "colr", picture: true) { colors(&$0) }
+            add(&list, "pixi", image: true) { pixelInformation(&$0, channels: header.chroma == 0 ? 1 : 3) }
+            add(&list, "colr", image: true) { colors(&$0) }
             if !image.profile.isEmpty {
-                add(&list, "colr", picture: true) {
+                add(&list, "colr", image: true) {
                     $0.code("prof")
                     $0.bytes += image.profile
                 }
@@ -122,18 +122,18 @@ struct MiniBoxes {
                     $0.text("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha")
                 }
             }
-            // Turned first and mirrored then, alpha as well.
+            // First rotated, then mirrored; alpha as well.
             if let turns = Self.turns[header.orientation] {
-                add(&list, "irot", picture: true, alpha: true, essential: true) { $0.bytes.append(turns) }
+                add(&list, "irot", image: true, alpha: true, essential: true) { $0.bytes.append(turns) }
             }
             if let axis = Self.mirrors[header.orientation] {
-                add(&list, "imir", picture: true, alpha: true, essential: true) { $0.bytes.append(axis) }
+                add(&list, "imir", image: true, alpha: true, essential: true) { $0.bytes.append(axis) }
             }
         }
         out.fullBox("ipma") {
             $0.u32(hasAlpha ? 2 : 1)
             $0.u16(1)
-            $0.bytes += [UInt8(ofPicture.count)] + ofPicture
+            $0.bytes += [UInt8(ofImage.count)] + ofImage
             if hasAlpha {
                 $0.u16(2)
                 $0.bytes += [UInt8(ofAlpha.count)] + ofAlpha
@@ -141,7 +141,7 @@ struct MiniBoxes {
         }
     }
 
-    /// Quarter turns against the clock, by orientation.
+    /// Counterclockwise quarter turns, by orientation.
     private static let turns: [Int: UInt8] = [3: 2, 5: 1, 6: 3, 7: 3, 8: 1]
     /// 0: upside down, 1: left and right, by orientation.
     private static let mirrors: [Int: UInt8] = [2: 1, 4: 0, 5: 0, 7: 0]

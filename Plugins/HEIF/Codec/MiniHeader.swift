@@ -3,22 +3,22 @@ internal import ImageModel
 
 /// The bit fields at the start of a `mini` box.
 ///
-///     version 2, flags 9 · chroma 2, orientation 3 · large 1, width and height 7 or 15 each · depth · colours ·
+///     version 2, flags 9 · chroma 2, orientation 3 · large 1, width and height 7 or 15 each · depth · colors ·
 ///     [types 2 x 32] · [gain map, HDR] · sizes of the chunks                  then, from the next byte on, the chunks
 ///
-/// Two drafts are about that differ in two places. Nothing tells which one a file follows, but only the right one makes
+/// Two drafts exist, which differ in two places. No field identifies the draft of a file, but only with the right one
 /// the sizes fill the box.
 ///
 /// - Source: ISO/IEC 23008-12 annex O (`MinimizedImageBox`).
 struct MiniHeader {
     enum Draft: CaseIterable {
-        /// A matrix goes with every explicit colour description; a gain map may say that it is as large as the picture.
+        /// The draft with a matrix in every explicit color description; a gain map may declare the size of the image.
         case later
-        /// A gray picture has no matrix, and a gain map always a size.
+        /// The draft without a matrix for gray images; a gain map always declares a size.
         case earlier
     }
 
-    /// Bytes of each chunk, in the order of the file; 0: not there.
+    /// The bytes of each chunk, in the order of the file; 0: missing.
     struct Sizes {
         var configuration = 0
         var alphaConfiguration = 0
@@ -34,7 +34,7 @@ struct MiniHeader {
 
         /// At most 12 + 20 + 28 bits each: no overflow.
         var total: Int { front + gainMapMetadata + alpha + gainMap + main + exif + xmp + toneMapProfile }
-        /// What stands before the end of the profile.
+        /// The bytes before the end of the profile.
         var front: Int { configuration + alphaConfiguration + gainMapConfiguration + profile }
     }
 
@@ -42,24 +42,24 @@ struct MiniHeader {
     private(set) var isFloat = false
     /// 0: gray, 1: 4:2:0, 2: 4:2:2, 3: 4:4:4.
     private(set) var chroma = 0
-    /// As in Exif, 1…8.
+    /// The orientation as in Exif, 1…8.
     private(set) var orientation = 1
-    /// Before the turn.
+    /// The size before rotation.
     private(set) var size = PixelSize.zero
     private(set) var depth = 8
     private(set) var isPremultiplied = false
     private(set) var codePoints = CodePoints(primaries: 2, transfer: 2, matrix: 2, isFullRange: false)
-    /// Nil where the brand of the file tells them.
+    /// Nil if the brand of the file determines them.
     private(set) var types: (item: FourCC, configuration: FourCC)?
     private(set) var isMetadataCompressed = false
     private(set) var sizes = Sizes()
-    /// Bytes of all these fields.
+    /// The bytes of all these fields.
     private(set) var count = 0
 
-    /// No header has more bytes.
+    /// The maximum number of bytes of a header.
     static let longest = 300
 
-    /// Nil when the bytes end within the header.
+    /// Nil if the bytes end within the header.
     init?(_ bytes: [UInt8], draft: Draft) {
         var bits = BitReader(bytes)
         version = bits.read(2)
@@ -116,7 +116,7 @@ struct MiniHeader {
         count = bits.bytesRead
     }
 
-    /// Steps over what tells where colour samples lie among the others.
+    /// Skips the fields with the positions of color samples.
     private static func skipChromaPlace(_ bits: inout BitReader, _ chroma: Int) {
         bits.skip(chroma == 1 ? 2 : chroma == 2 ? 1 : 0)
     }
@@ -132,7 +132,7 @@ struct MiniHeader {
         let hasProfile: Bool
     }
 
-    /// Steps over the facts of a gain map and of the light; nil when there is no gain map.
+    /// Skips the fields of the gain map and of the light levels; nil if there is no gain map.
     private static func dynamicRange(_ bits: inout BitReader, sideBits: Int, draft: Draft) -> GainMap? {
         guard bits.flag() else {
             skipLight(&bits)
@@ -152,7 +152,7 @@ struct MiniHeader {
         return GainMap(hasProfile: hasProfile)
     }
 
-    /// Steps over `clli`, `mdcv`, `cclv`, `amve`, `reve` and `ndwt` without their box headers.
+    /// Skips `clli`, `mdcv`, `cclv`, `amve`, `reve` and `ndwt` without their box headers.
     private static func skipLight(_ bits: inout BitReader) {
         let present = (0..<6).map { _ in bits.flag() }
         if present[0] { bits.skip(2 * 16) }

@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// What a `mini` box holds and where: the picture, its alpha, its metadata.
+/// The contents of a `mini` box and their positions: the image, its alpha, its metadata.
 ///
 ///     | header | configurations: main, alpha, gain map | profiles | gain map metadata |
 ///     | samples: alpha, gain map, main | Exif | XMP |
@@ -13,7 +13,7 @@ struct MiniImage {
     let itemType: FourCC
     let configurationType: FourCC
     let configuration: [UInt8]
-    /// That of the picture where alpha has none of its own.
+    /// The configuration of alpha; that of the image if alpha has none.
     let alphaConfiguration: [UInt8]
     let profile: [UInt8]
     /// Ranges of the file.
@@ -23,18 +23,18 @@ struct MiniImage {
     let xmp: Range<Int>
 
     /// - Parameters:
-    ///   - start: where the payload begins.
-    ///   - end: where it ends; nil for the end of the file.
-    ///   - brandsAt: where the payload of the `ftyp` box begins.
+    ///   - start: the start of the payload.
+    ///   - end: the end of the payload; nil for the end of the file.
+    ///   - brandsAt: the start of the payload of the `ftyp` box.
     /// - Throws: `.needsInput` until the header, the configurations and the profile are there.
     init(_ session: DecoderSession, _ start: Int, end: Int?, brandsAt: Int) throws(CoderError) {
         let source = session.source
-        // Only the last byte tells how much a box up to the end of the file holds.
+        // The size of a box up to the end of the file is known only with its last byte.
         guard let end = end ?? (source.isComplete ? source.available : nil) else { throw .needsInput }
         var reader = ByteReader(source, at: start)
         let header = try Self.header(&reader, payload: end - start)
         guard header.version == 0 else { throw .unsupported("a 'mini' box of version \(header.version)") }
-        guard !header.isFloat else { throw .unsupported("samples with a floating point") }
+        guard !header.isFloat else { throw .unsupported("an image with floating-point samples") }
         self.header = header
         if let types = header.types {
             (itemType, configurationType) = types
@@ -57,27 +57,27 @@ struct MiniImage {
         main = next(sizes.main)
         let storedExif = next(sizes.exif)
         xmp = next(sizes.xmp)
-        // No field of an Exif item could say that its bytes are deflated.
+        // An Exif item has no field that marks its bytes as deflated.
         exif = header.isMetadataCompressed ? storedExif.lowerBound..<storedExif.lowerBound : storedExif
-        if exif != storedExif { session.host.warn("compressed Exif is left out") }
+        if exif != storedExif { session.host.warn("ignored compressed Exif data") }
     }
 
-    /// Reads the header in the draft whose sizes fill the payload, and steps behind it.
+    /// Reads the header in the draft whose sizes fill the payload, and moves behind it.
     private static func header(_ reader: inout ByteReader, payload: Int) throws(CoderError) -> MiniHeader {
         let start = reader.offset
-        // With fewer bytes another draft may seem to be the one.
+        // With fewer bytes, the wrong draft may seem to match.
         let bytes = try reader.bytes(min(MiniHeader.longest, payload))
         let found = MiniHeader.Draft.allCases.compactMap { MiniHeader(bytes, draft: $0) }
         func rest(_ header: MiniHeader) -> Int { payload - header.count - header.sizes.total }
         guard let header = found.first(where: { rest($0) == 0 }) ?? found.first(where: { rest($0) > 0 }) else {
-            if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than what it holds", at: start) }
+            if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than its contents", at: start) }
             throw .corrupt("the 'mini' box ends in its header", at: start)
         }
         reader.offset = start + header.count
         return header
     }
 
-    /// The types that the brand stands for, which is in the place of the minor version.
+    /// Returns the types that the brand implies; the brand is in the place of the minor version.
     private static func types(
         of source: ByteSource, brandsAt start: Int
     ) throws(CoderError) -> (item: FourCC, configuration: FourCC) {

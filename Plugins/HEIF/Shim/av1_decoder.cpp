@@ -1,9 +1,9 @@
 // av1_decoder.cpp - an AV1 decoder for libheif's decoder interface, over the same dav1d that libheif has built in.
 //
-// The built-in one starts a thread per processor and lets a stream allocate frames of 2^30 pixels, whatever the file's
-// header says. This one takes both numbers from the session, and where it can it hands out RGB (colors.cpp): libheif
-// 1.15 gives nobody the YCbCr planes, it converts before anything else, and not well. It is registered per context, so
-// no other user of libheif in the process meets it.
+// libheif's own decoder starts one thread per processor. It lets a stream allocate frames of 2^30 pixels, whatever size
+// the file's header declares. This decoder takes both limits from the session, and returns RGB where it can
+// (colors.cpp): libheif 1.15 does not expose the YCbCr planes, and converts them first, inexactly. The decoder is
+// registered per context, so that it does not affect other users of libheif in the process.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -37,7 +37,7 @@ struct Decoder {
 
 const char *name() { return "dav1d"; }
 
-// Above the 150 of libheif's own.
+// Above libheif's own priority of 150.
 int supports(heif_compression_format format) { return format == heif_compression_AV1 ? 200 : 0; }
 
 void quiet(void *, const char *, va_list) {}
@@ -49,7 +49,7 @@ heif_error create(void **out)
         Dav1dSettings settings;
         dav1d_default_settings(&settings);
         settings.n_threads = shim_decode_settings.threads;
-        // One picture is all there is: waiting for others would only hold memory.
+        // There is only one image: waiting for others would only hold memory.
         settings.max_frame_delay = 1;
         settings.all_layers = 0;
         settings.frame_size_limit = shim_decode_settings.max_pixels;
@@ -73,8 +73,8 @@ heif_error push(void *raw, const void *bytes, size_t count)
     return success();
 }
 
-// Feeds everything and waits for the first picture; dav1d answers EAGAIN while it wants the other call.
-heif_error next(Decoder &decoder, Dav1dPicture &picture)
+// Sends all data and waits for the first image; dav1d returns EAGAIN if it needs the other call first.
+heif_error next(Decoder &decoder, Dav1dPicture &decoded)
 {
     for (;;) {
         int sent = decoder.data.sz ? dav1d_send_data(decoder.context, &decoder.data) : 0;
@@ -83,7 +83,7 @@ heif_error next(Decoder &decoder, Dav1dPicture &picture)
             return failure(heif_error_Decoder_plugin_error, code, "the AV1 data is damaged");
         }
         bool exhausted = decoder.data.sz == 0;
-        int got = dav1d_get_picture(decoder.context, &picture);
+        int got = dav1d_get_picture(decoder.context, &decoded);
         if (got == 0) return success();
         if (got != DAV1D_ERR(EAGAIN) || exhausted) {
             return failure(heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the AV1 data is damaged");
@@ -99,77 +99,77 @@ heif_error add_plane(heif_image *image, heif_channel channel, int width, int hei
     return result;
 }
 
-// The planes as they are.
-heif_error copy(const Dav1dPicture &picture, heif_image *image)
+// Copies the planes unchanged.
+heif_error copy(const Dav1dPicture &decoded, heif_image *image)
 {
     static const heif_channel channels[] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
-    for (int i = 0; i < (picture.p.layout == DAV1D_PIXEL_LAYOUT_I400 ? 1 : 3); i++) {
-        const bool half_width = i > 0 && picture.p.layout != DAV1D_PIXEL_LAYOUT_I444;
-        const bool half_height = i > 0 && picture.p.layout == DAV1D_PIXEL_LAYOUT_I420;
-        const int width = half_width ? (picture.p.w + 1) / 2 : picture.p.w;
-        const int height = half_height ? (picture.p.h + 1) / 2 : picture.p.h;
+    for (int i = 0; i < (decoded.p.layout == DAV1D_PIXEL_LAYOUT_I400 ? 1 : 3); i++) {
+        const bool half_width = i > 0 && decoded.p.layout != DAV1D_PIXEL_LAYOUT_I444;
+        const bool half_height = i > 0 && decoded.p.layout == DAV1D_PIXEL_LAYOUT_I420;
+        const int width = half_width ? (decoded.p.w + 1) / 2 : decoded.p.w;
+        const int height = half_height ? (decoded.p.h + 1) / 2 : decoded.p.h;
         uint8_t *to = nullptr;
         int stride = 0;
-        heif_error result = add_plane(image, channels[i], width, height, picture.p.bpc, &to, &stride);
+        heif_error result = add_plane(image, channels[i], width, height, decoded.p.bpc, &to, &stride);
         if (result.code) return result;
-        const auto from = static_cast<const uint8_t *>(picture.data[i]);
-        const size_t bytes = size_t(width) * (picture.p.bpc > 8 ? 2 : 1);
+        const auto from = static_cast<const uint8_t *>(decoded.data[i]);
+        const size_t bytes = size_t(width) * (decoded.p.bpc > 8 ? 2 : 1);
         for (int y = 0; y < height; y++) {
-            std::memcpy(to + size_t(y) * size_t(stride), from + ptrdiff_t(y) * picture.stride[i > 0], bytes);
+            std::memcpy(to + size_t(y) * size_t(stride), from + ptrdiff_t(y) * decoded.stride[i > 0], bytes);
         }
     }
     return success();
 }
 
-heif_error copy_as_rgb(const Dav1dPicture &picture, const ShimColors &colors, heif_image *image)
+heif_error copy_as_rgb(const Dav1dPicture &decoded, const ShimColors &colors, heif_image *image)
 {
     static const heif_channel channels[] = {heif_channel_R, heif_channel_G, heif_channel_B};
     uint8_t *planes[3] = {};
     int strides[3] = {};
     for (int i = 0; i < 3; i++) {
-        heif_error result = add_plane(image, channels[i], picture.p.w, picture.p.h, 8, &planes[i], &strides[i]);
+        heif_error result = add_plane(image, channels[i], decoded.p.w, decoded.p.h, 8, &planes[i], &strides[i]);
         if (result.code) return result;
     }
     ShimYCbCr from = {};
     for (int i = 0; i < 3; i++) {
-        from.planes[i] = static_cast<const uint8_t *>(picture.data[i]);
-        from.strides[i] = int(picture.stride[i > 0]);
+        from.planes[i] = static_cast<const uint8_t *>(decoded.data[i]);
+        from.strides[i] = int(decoded.stride[i > 0]);
     }
-    from.width = picture.p.w;
-    from.height = picture.p.h;
-    from.shift_x = picture.p.layout != DAV1D_PIXEL_LAYOUT_I444;
-    from.shift_y = picture.p.layout == DAV1D_PIXEL_LAYOUT_I420;
+    from.width = decoded.p.w;
+    from.height = decoded.p.h;
+    from.shift_x = decoded.p.layout != DAV1D_PIXEL_LAYOUT_I444;
+    from.shift_y = decoded.p.layout == DAV1D_PIXEL_LAYOUT_I420;
     if (shim_rgb_planes(from, colors, planes, strides)) return success();
     return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "there is not enough memory");
 }
 
-heif_error convert(const Dav1dPicture &picture, bool wants_rgb, heif_image **out)
+heif_error convert(const Dav1dPicture &decoded, bool wants_rgb, heif_image **out)
 {
     static const heif_chroma chromas[] = {
         heif_chroma_monochrome, heif_chroma_420, heif_chroma_422, heif_chroma_444};
-    const Dav1dSequenceHeader *header = picture.seq_hdr;
+    const Dav1dSequenceHeader *header = decoded.seq_hdr;
     const ShimColors told = {uint32_t(header->pri), uint32_t(header->mtrx), header->color_range != 0};
     const ShimColors &colors = shim_decode_settings.has_colors ? shim_decode_settings.colors : told;
-    const bool gray = picture.p.layout == DAV1D_PIXEL_LAYOUT_I400;
-    const bool rgb = wants_rgb && !gray && picture.p.bpc == 8 && shim_knows_colors(colors);
+    const bool gray = decoded.p.layout == DAV1D_PIXEL_LAYOUT_I400;
+    const bool rgb = wants_rgb && !gray && decoded.p.bpc == 8 && shim_knows_colors(colors);
     heif_image *image = nullptr;
     heif_error result = heif_image_create(
-        picture.p.w, picture.p.h,
+        decoded.p.w, decoded.p.h,
         rgb ? heif_colorspace_RGB : gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr,
-        rgb ? heif_chroma_444 : chromas[picture.p.layout], &image);
+        rgb ? heif_chroma_444 : chromas[decoded.p.layout], &image);
     if (result.code) return result;
     std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
 
     std::unique_ptr<heif_color_profile_nclx, void (*)(heif_color_profile_nclx *)> nclx(
         heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
-    // A code point that libheif does not know leaves "unspecified", as its own decoder means to.
+    // A code point unknown to libheif stays "unspecified", as intended by libheif's own decoder.
     heif_nclx_color_profile_set_color_primaries(nclx.get(), uint16_t(header->pri));
     heif_nclx_color_profile_set_transfer_characteristics(nclx.get(), uint16_t(header->trc));
     heif_nclx_color_profile_set_matrix_coefficients(nclx.get(), uint16_t(header->mtrx));
     nclx->full_range_flag = told.full_range;
     heif_image_set_nclx_color_profile(image, nclx.get());
 
-    result = rgb ? copy_as_rgb(picture, colors, image) : copy(picture, image);
+    result = rgb ? copy_as_rgb(decoded, colors, image) : copy(decoded, image);
     if (result.code) return result;
     *out = owned.release();
     return success();
@@ -178,13 +178,13 @@ heif_error convert(const Dav1dPicture &picture, bool wants_rgb, heif_image **out
 heif_error decode(void *raw, heif_image **out)
 {
     return contained([&] {
-        // All streams behind that of the colors hold alpha.
+        // All streams after the color stream are alpha.
         const bool wants_rgb = std::exchange(shim_decode_settings.wants_rgb, false);
-        Dav1dPicture picture = {};
-        std::unique_ptr<Dav1dPicture, void (*)(Dav1dPicture *)> owned(&picture, dav1d_picture_unref);
+        Dav1dPicture decoded = {};
+        std::unique_ptr<Dav1dPicture, void (*)(Dav1dPicture *)> owned(&decoded, dav1d_picture_unref);
         heif_error result = shim_ask();
-        if (!result.code) result = next(*static_cast<Decoder *>(raw), picture);
-        return result.code ? result : convert(picture, wants_rgb, out);
+        if (!result.code) result = next(*static_cast<Decoder *>(raw), decoded);
+        return result.code ? result : convert(decoded, wants_rgb, out);
     });
 }
 

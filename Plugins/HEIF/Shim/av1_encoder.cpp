@@ -1,10 +1,10 @@
 // av1_encoder.cpp - an AV1 encoder for libheif's encoder interface, over the same libaom that libheif has built in.
 //
-// The built-in one of libheif 1.15 takes the bits of storage for those of a sample, asks libaom for a profile that
-// does not exist, and libaom aborts the process: every 10-bit picture but 4:2:2. It also copies the picture once more.
+// libheif 1.15's own encoder confuses storage bits with sample bits, and requests a profile from libaom that does not
+// exist. libaom then aborts the process, for every 10-bit image except 4:2:2. It also copies the image once more.
 //
-// Encoders can only be registered for the whole process; this one has the lowest priority, so whoever does not ask
-// for it by name gets libheif's own.
+// Encoders can only be registered for the whole process. This one has the lowest priority, so callers that do not
+// select it by name get libheif's own encoder.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -37,7 +37,7 @@ const char *name() { return "aom"; }
 heif_error create(void **out) { return *out = new Encoder, success; }
 void destroy(void *encoder) { delete static_cast<Encoder *>(encoder); }
 
-// The settings of the session stand in shim_encode_settings; libheif's are not asked for.
+// The session's settings are in shim_encode_settings; libheif's parameters are not used.
 heif_error set_number(void *, int) { return success; }
 heif_error get_number(void *, int *out) { return *out = 0, success; }
 heif_error set_named(void *, const char *, int) { return success; }
@@ -65,7 +65,7 @@ void wanted(heif_colorspace *space, heif_chroma *chroma)
 
 void wanted_by(void *, heif_colorspace *space, heif_chroma *chroma) { wanted(space, chroma); }
 
-// A view of the planes; gray pictures need colour planes that hold nothing.
+// A view of the planes; gray images need color planes, with constant samples.
 struct View {
     aom_image_t image = {};
     std::vector<uint16_t> neutral;
@@ -96,7 +96,7 @@ void describe(const heif_image *source, View &view)
     }
     if (!gray) return;
     const size_t columns = size_t(width + 1) / 2, rows = size_t(height + 1) / 2;
-    // 8-bit samples two by two, or one of more bits.
+    // Copies 8-bit samples two at a time, or one sample of more bits.
     view.neutral.assign(columns * rows, depth > 8 ? uint16_t(1u << (depth - 1)) : 0x8080);
     for (int i = 1; i < 3; i++) {
         image.planes[i] = reinterpret_cast<uint8_t *>(view.neutral.data());
@@ -146,11 +146,11 @@ heif_error encode(void *raw, const heif_image *source, heif_image_input_class in
     aom_codec_iface_t *interface = aom_codec_av1_cx();
     aom_codec_enc_cfg_t config;
     if (aom_codec_enc_config_default(interface, &config, AOM_USAGE_ALL_INTRA) != AOM_CODEC_OK) {
-        return failure("libaom has no settings for still pictures");
+        return failure("libaom has no settings for still images");
     }
     config.g_w = view.image.d_w;
     config.g_h = view.image.d_h;
-    // One frame: libaom then writes the short header of still pictures and keeps no others.
+    // One frame: libaom then writes the short header of a still image and keeps no other frames.
     config.g_limit = 1;
     config.g_lag_in_frames = 0;
     config.kf_mode = AOM_KF_DISABLED;
@@ -167,11 +167,11 @@ heif_error encode(void *raw, const heif_image *source, heif_image_input_class in
     aom_codec_ctx_t codec;
     const aom_codec_flags_t flags = view.image.bit_depth > 8 ? AOM_CODEC_USE_HIGHBITDEPTH : 0;
     if (aom_codec_enc_init(&codec, interface, &config, flags) != AOM_CODEC_OK) {
-        return failure("libaom does not take a picture of this size or kind");
+        return failure("libaom does not take an image of this size or kind");
     }
     std::unique_ptr<aom_codec_ctx_t, aom_codec_err_t (*)(aom_codec_ctx_t *)> owned(&codec, aom_codec_destroy);
     aom_codec_control(&codec, AOME_SET_CPUUSED, 9 - int(settings->effort));
-    // 0 ... 63, 63 the worst.
+    // 0 ... 63; 63 is the lowest quality.
     aom_codec_control(&codec, AOME_SET_CQ_LEVEL, unsigned((100 - settings->quality) * 63 + 50) / 100);
     aom_codec_control(&codec, AOME_SET_TUNING, int(AOM_TUNE_SSIM));
     aom_codec_control(&codec, AV1E_SET_ROW_MT, unsigned(settings->threads > 1));
@@ -184,7 +184,7 @@ heif_error encode(void *raw, const heif_image *source, heif_image_input_class in
     drain(&codec, encoder->data);
     if (aom_codec_encode(&codec, nullptr, -1, 0, 0) != AOM_CODEC_OK) return failure("libaom gave up");
     drain(&codec, encoder->data);
-    return encoder->data.empty() ? failure("libaom gave no picture") : success;
+    return encoder->data.empty() ? failure("libaom gave no image") : success;
 }
 
 heif_error take(void *raw, uint8_t **data, int *size, heif_encoded_data_type *)
@@ -196,7 +196,7 @@ heif_error take(void *raw, uint8_t **data, int *size, heif_encoded_data_type *)
     return success;
 }
 
-// A replaced plugin file is loaded beside the old one, and both register here: each needs a name of its own.
+// A host may load a replaced plugin file in addition to the old one. Both register here, so each needs its own name.
 char id[48] = "";
 
 const heif_encoder_plugin plugin = {

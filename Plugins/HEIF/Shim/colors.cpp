@@ -1,4 +1,4 @@
-// colors.cpp - YCbCr of 8 bits to RGB: libyuv, which takes colour samples between two stored ones from both.
+// colors.cpp - 8-bit YCbCr to RGB with libyuv, which interpolates colors between stored samples.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -13,7 +13,8 @@ namespace {
 const libyuv::YuvConstants *constants(const ShimColors &colors)
 {
     uint32_t matrix = colors.matrix;
-    // Derived from the primaries (ITU-T H.273 table 4, 12): those of three matrices below give these matrices.
+    // Derived from the primaries (ITU-T H.273 table 4, 12): the primaries of the three matrices below give these
+    // matrices.
     if (matrix == 12) {
         switch (colors.primaries) {
         case 1: case 2: matrix = 1; break;
@@ -29,7 +30,7 @@ const libyuv::YuvConstants *constants(const ShimColors &colors)
     }
 }
 
-// Rows first ..< first + count as R, G, B; `first` is even. Libyuv takes them for a whole picture.
+// Converts rows first ..< first + count to R, G, B; `first` is even. libyuv treats them as a whole image.
 bool convert(const ShimYCbCr &from, int first, int count, const libyuv::YuvConstants *matrix, uint8_t *out, int stride)
 {
     const uint8_t *y = from.planes[0] + ptrdiff_t(first) * from.strides[0];
@@ -51,8 +52,8 @@ bool shim_knows_colors(const ShimColors &colors) { return constants(colors) != n
 
 bool shim_rgb_planes(const ShimYCbCr &from, const ShimColors &colors, uint8_t *const planes[3], const int strides[3])
 {
-    // As many rows as stay in the cache. Of 4:2:0, rows 2n-1 and 2n lie between the same two rows of colour: an odd
-    // number of rows from an even one on has them all but the first, which the strip before has made.
+    // As many rows as stay in the cache. In 4:2:0, rows 2n-1 and 2n share the same two rows of color. So an odd number
+    // of rows from an even one on is complete except for the first row, which the strip before has converted.
     constexpr int step = 32;
     const int row_bytes = from.width * 3;
     std::unique_ptr<uint8_t[]> strip(new (std::nothrow) uint8_t[size_t(row_bytes) * (step + 1)]);

@@ -1,7 +1,7 @@
 // decode.cpp - decoding: libheif up to planes, then one pass that interleaves them into the caller's rows.
 //
-// libheif would interleave by itself, at the price of a second picture in memory and a second pass over it. Its planes
-// are the last stage before that, and they tell the size of the alpha plane, which it does not check.
+// libheif would interleave the planes itself, with a second image in memory and a second pass over it. Its planes are
+// the last stage before that. They also tell the size of the alpha plane, which libheif does not check.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -12,7 +12,7 @@
 
 namespace {
 
-// The file as libheif reads it: behind boxes of ours.
+// The file as libheif reads it: behind the boxes of the excerpt.
 struct Spliced {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0, position = 0;
@@ -60,7 +60,7 @@ struct heif_shim_decoder {
     heif_context *context = nullptr;
     heif_image_handle *primary = nullptr;
     heif_image *image = nullptr;
-    heif_shim_picture picture = {};
+    heif_shim_planes decoded = {};
     ShimDecodeSettings settings;
 
     ~heif_shim_decoder()
@@ -79,7 +79,7 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *pref
         auto made = std::make_unique<heif_shim_decoder>();
         made->context = heif_context_alloc();
         heif_context_set_maximum_image_size_limit(made->context, int(max_side));
-        // Tiles are decoded on the calling thread: other threads are the host's.
+        // Decodes tiles on the calling thread: the host provides the other threads.
         heif_context_set_max_decoding_threads(made->context, 0);
         made->settings.threads = threads > 1 ? int(threads) : 1;
         if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
@@ -100,7 +100,7 @@ void heif_shim_close(heif_shim_decoder *decoder) { delete decoder; }
 
 namespace {
 
-// A plane of at least width x height samples; false when libheif made it smaller than it says.
+// Returns a plane of at least width x height samples; false if libheif made it smaller than declared.
 bool describe(const heif_image *image, heif_channel channel, uint32_t width, uint32_t height, uint8_t *depth)
 {
     if (!heif_image_has_channel(image, channel)) return false;
@@ -113,7 +113,7 @@ bool describe(const heif_image *image, heif_channel channel, uint32_t width, uin
     return true;
 }
 
-// The code points that the file itself gives the picture.
+// The code points that the file itself declares for the image.
 bool colors_of(const heif_image_handle *handle, ShimColors *colors)
 {
     heif_color_profile_nclx *nclx = nullptr;
@@ -126,7 +126,7 @@ bool colors_of(const heif_image_handle *handle, ShimColors *colors)
 }
 
 int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
-                         heif_shim_poll poll, void *context, heif_shim_picture *picture,
+                         heif_shim_poll poll, void *context, heif_shim_planes *planes,
                          heif_shim_error *error)
 {
     return guarded(error, [&] {
@@ -143,7 +143,7 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t ow
         settings.has_colors = colors_of(handle, &settings.colors);
         shim_decode_settings = settings;
         heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
-        heif_shim_picture found = {};
+        heif_shim_planes found = {};
         if (may_skip_crop && result.subcode == heif_suberror_Invalid_clean_aperture) {
             std::unique_ptr<heif_decoding_options, void (*)(heif_decoding_options *)> options(
                 heif_decoding_options_alloc(), heif_decoding_options_free);
@@ -169,11 +169,11 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t ow
                     describe(image, heif_channel_B, found.width, found.height, &found.depth);
         }
         if (!sound || !found.width || !found.height) {
-            return report(heif_error_Decoder_plugin_error, 0, "the planes of the picture do not fit together", error);
+            return report(heif_error_Decoder_plugin_error, 0, "the planes of the image do not fit together", error);
         }
         if (heif_image_has_channel(image, heif_channel_Alpha) &&
             !describe(image, heif_channel_Alpha, found.width, found.height, &found.alpha_depth)) {
-            return report(heif_error_Decoder_plugin_error, 0, "the alpha plane is smaller than the picture", error);
+            return report(heif_error_Decoder_plugin_error, 0, "the alpha plane is smaller than the image", error);
         }
         heif_color_profile_nclx *nclx = nullptr;
         if (heif_image_get_nclx_color_profile(image, &nclx).code == heif_error_Ok && nclx) {
@@ -181,8 +181,8 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t ow
             found.full_range = nclx->full_range_flag;
             heif_nclx_color_profile_free(nclx);
         }
-        decoder->picture = found;
-        *picture = found;
+        decoder->decoded = found;
+        *planes = found;
         return 0;
     });
 }
@@ -202,7 +202,7 @@ Plane plane(const heif_image *image, heif_channel channel, uint8_t depth)
     return {start, uint64_t(stride), depth};
 }
 
-// A sample of `depth` bits in `Out`: repeated bits upwards, dropped bits downwards.
+// Converts a sample of `depth` bits to `Out`: repeats bits upwards, drops bits downwards.
 template <class Out> inline Out widen(uint32_t value, uint32_t depth)
 {
     constexpr uint32_t bits = sizeof(Out) * 8;
@@ -210,7 +210,7 @@ template <class Out> inline Out widen(uint32_t value, uint32_t depth)
     return Out(value << (bits - depth) | value >> (2 * depth - bits));
 }
 
-// One row of a plane, from column `x` on, into every `right`th byte.
+// Copies one row of a plane, from column `x` on, to every `right`th byte.
 template <class In, class Out>
 void put(const uint8_t *row, uint32_t x, uint32_t depth, uint32_t width, uint8_t *out, int64_t right)
 {
@@ -229,7 +229,7 @@ void put_row(const Plane &plane, uint32_t x, uint32_t y, uint32_t width, uint8_t
     else put<uint8_t, Out>(row, x, plane.depth, width, out, right);
 }
 
-// Luma of 16 ... 235 (times 2^(depth-8)) stretched to the full range, rounded.
+// Stretches luma of 16 ... 235 (times 2^(depth-8)) to the full range, rounded.
 template <class Out>
 void stretch_row(const Plane &plane, uint32_t x, uint32_t y, uint32_t width, uint8_t *out, int64_t right)
 {
@@ -281,24 +281,24 @@ int32_t heif_shim_paint(const heif_shim_decoder *decoder, uint32_t x, uint32_t y
                         heif_shim_layout layout, uint8_t *pixels, int64_t right, int64_t down)
 {
     const heif_image *image = decoder->image;
-    const heif_shim_picture &picture = decoder->picture;
-    if (!image || x > picture.width || width > picture.width - x) return heif_error_Usage_error;
-    if (y > picture.height || height > picture.height - y) return heif_error_Usage_error;
+    const heif_shim_planes &decoded = decoder->decoded;
+    if (!image || x > decoded.width || width > decoded.width - x) return heif_error_Usage_error;
+    if (y > decoded.height || height > decoded.height - y) return heif_error_Usage_error;
     const bool has_alpha = layout.channels == 2 || layout.channels > 3;
-    if (layout.only_alpha && (!picture.is_gray || !has_alpha)) return heif_error_Usage_error;
-    if (!layout.only_alpha && (picture.is_gray != 0) != (layout.channels < 3)) return heif_error_Usage_error;
-    Painted from = {{plane(image, picture.is_gray ? heif_channel_Y : heif_channel_R, picture.depth)}, nullptr, layout,
+    if (layout.only_alpha && (!decoded.is_gray || !has_alpha)) return heif_error_Usage_error;
+    if (!layout.only_alpha && (decoded.is_gray != 0) != (layout.channels < 3)) return heif_error_Usage_error;
+    Painted from = {{plane(image, decoded.is_gray ? heif_channel_Y : heif_channel_R, decoded.depth)}, nullptr, layout,
                     x, width, right};
-    if (!picture.is_gray) {
-        from.planes[1] = plane(image, heif_channel_G, picture.depth);
-        from.planes[2] = plane(image, heif_channel_B, picture.depth);
+    if (!decoded.is_gray) {
+        from.planes[1] = plane(image, heif_channel_G, decoded.depth);
+        from.planes[2] = plane(image, heif_channel_B, decoded.depth);
     }
     Plane alpha = {};
-    if (picture.alpha_depth) alpha = plane(image, heif_channel_Alpha, picture.alpha_depth);
-    if (picture.alpha_depth) from.alpha = &alpha;
+    if (decoded.alpha_depth) alpha = plane(image, heif_channel_Alpha, decoded.alpha_depth);
+    if (decoded.alpha_depth) from.alpha = &alpha;
     for (uint32_t row = y; row < y + height; row++) {
         uint8_t *out = pixels + int64_t(row - y) * down;
-        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8 && right == 3) {
+        if (layout.channels == 3 && layout.bits == 8 && decoded.depth == 8 && right == 3) {
             const uint8_t *starts[3];
             for (int c = 0; c < 3; c++) starts[c] = from.planes[c].start + row * from.planes[c].stride + x;
             shim_merge_rgb_row(starts[0], starts[1], starts[2], out, width);

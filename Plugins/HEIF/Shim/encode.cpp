@@ -1,4 +1,4 @@
-// encode.cpp - encoding: the caller's rows into planes, libheif and its x265 or aom behind that.
+// encode.cpp - encoding: converts the caller's rows to planes for libheif with x265 or aom.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -19,11 +19,11 @@ struct heif_shim_encoder {
     heif_shim_settings settings = {};
     heif_context *context = nullptr;
     heif_encoder *encoder = nullptr;
-    Handle picture{nullptr, heif_image_handle_release};
+    Handle image{nullptr, heif_image_handle_release};
 
     ~heif_shim_encoder()
     {
-        picture.reset();
+        image.reset();
         if (encoder) heif_encoder_release(encoder);
         if (context) heif_context_free(context);
     }
@@ -31,13 +31,13 @@ struct heif_shim_encoder {
 
 namespace {
 
-// Shows the settings to our own encoder for as long as libheif may call it.
+// Provides the settings to our own encoder while libheif may call it.
 struct Lending {
     explicit Lending(const heif_shim_settings &settings) { shim_encode_settings = &settings; }
     ~Lending() { shim_encode_settings = nullptr; }
 };
 
-// Tells x265 what to do; our own AV1 encoder reads the settings itself.
+// Sets the parameters of x265; our own AV1 encoder reads the settings itself.
 heif_error configure(heif_encoder *encoder, const heif_shim_settings &settings)
 {
     static const char *const presets[] = {
@@ -56,7 +56,7 @@ heif_error configure(heif_encoder *encoder, const heif_shim_settings &settings)
     return result;
 }
 
-// A sample of In in `depth` bits, rounded.
+// Converts a sample of In to `depth` bits, rounded.
 template <class In, class Out>
 void fill(const heif_shim_pixels &pixels, uint32_t index, uint32_t step, uint32_t depth, uint8_t *plane, int stride)
 {
@@ -118,7 +118,7 @@ heif_error describe_colors(heif_color_profile_nclx *nclx, const heif_shim_settin
     return result;
 }
 
-// libheif scales to a bound and rounds down to even sides; nothing is left of a picture too long for it.
+// libheif scales to a bound and rounds down to even sides; a very long image would have no pixels left.
 bool wants_thumbnail(const heif_shim_pixels &pixels, uint32_t bound)
 {
     const uint32_t longer = pixels.width > pixels.height ? pixels.width : pixels.height;
@@ -126,7 +126,7 @@ bool wants_thumbnail(const heif_shim_pixels &pixels, uint32_t bound)
     return bound >= 2 && longer > bound && uint64_t(shorter) * bound / longer >= 2;
 }
 
-// Codes one picture of the file.
+// Codes one image of the file.
 heif_error encode_item(const heif_shim_encoder &encoder, const heif_shim_pixels &pixels, const uint8_t *icc,
                        uint64_t icc_count, const heif_encoding_options &options, Image &image, Handle &handle)
 {
@@ -172,10 +172,10 @@ int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pix
         const Lending lending(settings);
         Options options(heif_encoding_options_alloc(), heif_encoding_options_free);
         options->save_two_colr_boxes_when_ICC_and_nclx_available = 1;
-        // Without the code points nobody could tell how to undo the matrix.
+        // Without the code points, decoders could not undo the matrix.
         options->macOS_compatibility_workaround_no_nclx_profile = 0;
         Image image(nullptr, heif_image_release);
-        heif_error result = encode_item(*encoder, *pixels, icc, icc_count, *options, image, encoder->picture);
+        heif_error result = encode_item(*encoder, *pixels, icc, icc_count, *options, image, encoder->image);
         if (result.code) return report(result, error);
 
         options->save_alpha_channel = 0;
@@ -184,12 +184,12 @@ int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pix
             Handle handle(nullptr, heif_image_handle_release);
             result = encode_item(*encoder, *thumbnail, icc, icc_count, *options, small, handle);
             if (!result.code) {
-                // The two pictures change places in libheif (its issue 93): the first one becomes the thumbnail.
-                result = heif_context_assign_thumbnail(encoder->context, handle.get(), encoder->picture.get());
+                // libheif exchanges the two images (its issue 93): the first one becomes the thumbnail.
+                result = heif_context_assign_thumbnail(encoder->context, handle.get(), encoder->image.get());
             }
         } else if (wants_thumbnail(*pixels, settings.thumbnail)) {
             heif_image_handle *small = nullptr;
-            result = heif_context_encode_thumbnail(encoder->context, image.get(), encoder->picture.get(),
+            result = heif_context_encode_thumbnail(encoder->context, image.get(), encoder->image.get(),
                                                    encoder->encoder, options.get(), int(settings.thumbnail), &small);
             if (small) heif_image_handle_release(small);
         }
@@ -201,7 +201,7 @@ int32_t heif_shim_add_exif(heif_shim_encoder *encoder, const uint8_t *bytes, uin
 {
     return guarded(error, [&] {
         heif_error result =
-            heif_context_add_exif_metadata(encoder->context, encoder->picture.get(), bytes, int(count));
+            heif_context_add_exif_metadata(encoder->context, encoder->image.get(), bytes, int(count));
         return result.code ? report(result, error) : 0;
     });
 }
@@ -210,7 +210,7 @@ int32_t heif_shim_add_xmp(heif_shim_encoder *encoder, const uint8_t *bytes, uint
 {
     return guarded(error, [&] {
         heif_error result =
-            heif_context_add_XMP_metadata(encoder->context, encoder->picture.get(), bytes, int(count));
+            heif_context_add_XMP_metadata(encoder->context, encoder->image.get(), bytes, int(count));
         return result.code ? report(result, error) : 0;
     });
 }

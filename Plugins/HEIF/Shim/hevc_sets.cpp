@@ -1,7 +1,7 @@
 // hevc_sets.cpp - finds the sequence parameter sets of HEVC that libde265 1.0.11 refuses.
 //
-// libde265 writes lines like "SPS error: TB > CB" to standard error about them. Nothing turns this off:
-// de265_disable_logging and de265_set_verbosity have no effect on these lines. So libde265 never gets such a set.
+// libde265 writes lines like "SPS error: TB > CB" to standard error about them. de265_disable_logging and
+// de265_set_verbosity have no effect on these lines. So the decoder never passes such a set to libde265.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -10,7 +10,7 @@
 
 namespace {
 
-// The first bytes of a unit without the bytes that keep start codes out (Rec. ITU-T H.265 section 7.4.2), bit by bit.
+// Reads the first bytes of a unit bit by bit, without emulation prevention bytes (Rec. ITU-T H.265 section 7.4.2).
 class Bits {
 public:
     Bits(const uint8_t *unit, size_t size)
@@ -26,7 +26,7 @@ public:
         }
     }
 
-    // Whether more was read than there is; zeros come then.
+    // Whether more bits were read than there are; the reader then returns zeros.
     bool is_exhausted() const { return position > count * 8; }
 
     uint32_t read(unsigned bits)
@@ -40,7 +40,7 @@ public:
 
     void skip(size_t bits) { position += bits; }
 
-    // An Exp-Golomb number (section 9.2); libde265 takes at most 20 zeros in front.
+    // Reads an Exp-Golomb number (section 9.2); libde265 accepts at most 20 leading zeros.
     uint32_t number()
     {
         unsigned zeros = 0;

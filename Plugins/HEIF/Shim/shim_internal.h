@@ -1,4 +1,4 @@
-// shim_internal.h - what the files of the shim share; never seen by Swift.
+// shim_internal.h - declarations shared by the files of the shim; not visible to Swift.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef SHIM_INTERNAL_H
@@ -19,7 +19,7 @@ inline int32_t report(int32_t code, int32_t subcode, const char *message, heif_s
     error->subcode = subcode;
     std::strncpy(error->message, message ? message : "", sizeof error->message - 1);
     error->message[sizeof error->message - 1] = 0;
-    // libheif ends some of its sentences with a line feed.
+    // Some messages of libheif end with a line feed.
     if (size_t length = std::strlen(error->message); length && error->message[length - 1] == '\n') {
         error->message[length - 1] = 0;
     }
@@ -31,7 +31,7 @@ inline int32_t report(const heif_error &result, heif_shim_error *error)
     return report(result.code, result.subcode, result.message, error);
 }
 
-// Runs `body` and turns an exception into a code.
+// Runs `body` and converts an exception to a code.
 template <class Body> int32_t guarded(heif_shim_error *error, Body body) noexcept
 {
     try {
@@ -43,7 +43,7 @@ template <class Body> int32_t guarded(heif_shim_error *error, Body body) noexcep
     }
 }
 
-// Runs `body`, which libheif calls, and turns an exception into a code: libheif would not free the decoder.
+// Runs `body`, which libheif calls, and converts an exception to a code: otherwise libheif would not free the decoder.
 template <class Body> heif_error contained(Body body) noexcept
 {
     try {
@@ -53,13 +53,13 @@ template <class Body> heif_error contained(Body body) noexcept
     }
 }
 
-// How YCbCr is meant: code points of ITU-T H.273.
+// The color encoding of YCbCr: code points of ITU-T H.273.
 struct ShimColors {
     uint32_t primaries = 2, matrix = 2;
     bool full_range = false;
 };
 
-// Three planes of 8-bit samples; the planes of colour differences are smaller by the shifts.
+// Three planes of 8-bit samples; the planes of color differences are smaller by the shifts.
 struct ShimYCbCr {
     const uint8_t *planes[3];
     int strides[3];
@@ -67,40 +67,40 @@ struct ShimYCbCr {
     uint8_t shift_x, shift_y;
 };
 
-// Whether shim_rgb_planes can convert such colours (colors.cpp).
+// Whether shim_rgb_planes can convert such colors (colors.cpp).
 bool shim_knows_colors(const ShimColors &colors);
 
-// Converts into planes R, G and B of the same size; false when memory is short.
+// Converts to planes R, G and B of the same size; false if memory is short.
 bool shim_rgb_planes(const ShimYCbCr &from, const ShimColors &colors, uint8_t *const planes[3], const int strides[3]);
 
 // Interleaves one row of 8-bit samples as R, G, B.
 void shim_merge_rgb_row(const uint8_t *red, const uint8_t *green, const uint8_t *blue, uint8_t *out, uint32_t width);
 
-// What a decoder that libheif creates cannot be told otherwise: libheif hands its constructor nothing. Set on the
-// decoding thread; tiles on other threads get the defaults, one thread each.
+// The settings of a decoder that libheif creates: libheif passes none to its constructor. They are set on the decoding
+// thread; tiles on other threads get the defaults, one thread each.
 struct ShimDecodeSettings {
     int threads = 1;
     unsigned max_pixels = 1u << 30;
-    // The next stream holds colours for the eye, not for a tile or for alpha: its decoder hands out RGB where it can.
+    // The next stream is a color image, not a tile and not alpha: its decoder returns RGB where it can.
     bool wants_rgb = false;
-    // Colours as the file tells them; they go before those of the stream.
+    // The colors that the file declares; they override those of the stream.
     bool has_colors = false;
     ShimColors colors;
 
-    // Whether the caller wants to stop; not asked on threads of libheif.
+    // Returns whether the caller wants to stop; not called on libheif's threads.
     heif_shim_poll poll = nullptr;
     void *context = nullptr;
 
-    // What comes back. Where nobody looks (tiles on other threads) a picture with gaps is an error.
+    // The results. For tiles on other threads, which do not read them, an image with gaps is an error.
     bool reports = false;
     bool is_uncovered = false;
     bool is_stopped = false;
-    // What the first warning says; it lives as long as the process.
+    // The text of the first warning; it is valid as long as the process runs.
     const char *warning = nullptr;
 };
 extern thread_local ShimDecodeSettings shim_decode_settings;
 
-// Asks the caller; libheif hands the error of a decoder on.
+// Polls the caller; libheif passes on the error of a decoder.
 inline heif_error shim_ask()
 {
     ShimDecodeSettings &settings = shim_decode_settings;
@@ -111,17 +111,17 @@ inline heif_error shim_ask()
     return {heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the caller stopped the decoder"};
 }
 
-// Whether a unit of HEVC is a parameter set that libde265 refuses and prints a line about (hevc_sets.cpp).
+// Whether a unit of HEVC is a parameter set that libde265 refuses with a line on standard error (hevc_sets.cpp).
 bool shim_libde265_prints_about(const uint8_t *unit, size_t size);
 
-// Puts our own decoders before those of libheif (av1_decoder.cpp, hevc_decoder.cpp).
+// Gives our own decoders priority over libheif's (av1_decoder.cpp, hevc_decoder.cpp).
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);
 heif_error shim_register_hevc_decoder(heif_context *context);
 
-// What our own encoder works with, set around a call of libheif on the encoding thread.
+// The settings of our own encoder, set around a call of libheif on the encoding thread.
 extern thread_local const heif_shim_settings *shim_encode_settings;
 
-// Makes an encoder that is our own (av1_encoder.cpp).
+// Makes our own encoder (av1_encoder.cpp).
 heif_error shim_av1_encoder(heif_context *context, heif_encoder **encoder);
 
 #endif

@@ -6,9 +6,10 @@ import ImageModel
 ///
 /// - Source: TIFF 6.0 section 2; CIPA DC-008-2019 sections 4.5.4 and 4.5.8.
 extension ExifThumbnail {
-    /// The blob with this thumbnail instead of the one it may have; nil where it is no TIFF structure, or too large.
+    /// Returns the blob with this thumbnail, which replaces an older one; nil if it is no TIFF structure, or too large.
     ///
-    /// Every other tag keeps its bytes and its place. The old thumbnail's bytes go: it may show what was cut away.
+    /// Every other tag keeps its bytes and its position. Removes the old thumbnail's bytes, which may show removed
+    /// parts of the image.
     static func embedding(_ thumbnail: [UInt8], in exif: [UInt8], atMost limit: Int) -> [UInt8]? {
         guard exif.count >= 14, let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first) else { return nil }
         var result = exif
@@ -30,7 +31,7 @@ extension ExifThumbnail {
         var writer = TIFFWriter(isBigEndian: tiff.isBigEndian)
         writer.u16(entries)
         writer.entry(0x0103, 3, 6)
-        // Both resolutions and their unit must be there; 72 dots per inch stands for "unknown".
+        // Both resolutions and their unit are required; 72 dots per inch means "unknown".
         writer.entry(0x011A, 5, values)
         writer.entry(0x011B, 5, values + 8)
         writer.entry(0x0128, 3, 2)
@@ -56,7 +57,7 @@ private struct TIFFWriter {
     mutating func u16(_ value: Int) { append(value, 2) }
     mutating func u32(_ value: Int) { append(value, 4) }
 
-    /// One number: a SHORT (type 3) stands in the first half of the four bytes; of a RATIONAL (5) only the place does.
+    /// One number: a SHORT (type 3) is stored in the first half of the four bytes; of a RATIONAL (5), its offset.
     mutating func entry(_ tag: Int, _ type: Int, _ value: Int) {
         u16(tag)
         u16(type)

@@ -1,18 +1,18 @@
 import ImageModel
 
-/// Tells what an auxiliary image behind the first one is: most often a gain map, which turns the first one into HDR.
+/// Finds the kind of an auxiliary image: usually a gain map, which converts the first image to HDR.
 enum GainMap {
-    /// The kind that HEIF files have for it, too.
+    /// The kind that HEIF files also use.
     ///
     /// - Source: ISO 21496-1 annex C; the name of the APP2 segment that holds its metadata.
     static let iso = "urn:iso:std:iso:ts:21496:-1"
     /// - Source: Ultra HDR Image Format v1.1, "XMP attributes".
     static let adobe = "http://ns.adobe.com/hdr-gain-map/1.0/"
-    /// What Apple's own kinds begin with, such as `urn:com:apple:photo:2020:aux:hdrgainmap`.
+    /// The prefix of Apple's own kinds, such as `urn:com:apple:photo:2020:aux:hdrgainmap`.
     private static let apple = "urn:com:apple:photo:"
     private static let longestKind = 128
 
-    /// The URN or namespace that states the kind of an auxiliary image; nil for any other image.
+    /// Returns the URN or namespace of an auxiliary image's kind; nil for any other image.
     ///
     /// - Parameter packet: the XMP of that image. It is not parsed as XML.
     static func kind(of markers: JPEGMarkers, xmp packet: [UInt8]) -> String? {

@@ -1,9 +1,9 @@
 import CoderPluginKit
 import ImageModel
 
-/// The images of a file besides the first one: its embedded thumbnails, then those that its index (MPF) names.
+/// The images of a file except the first: its embedded thumbnails, then the images of its index (MPF).
 ///
-/// Opening a file reads the index alone. The places that it names are looked at when somebody asks for items.
+/// Opening a file reads only the index. The album reads the images when the caller requests items.
 ///
 /// - Source: CIPA DC-007-2021 section 5.2.
 final class JPEGAlbum {
@@ -13,12 +13,12 @@ final class JPEGAlbum {
     /// The size of the first image.
     private let size: PixelSize
     private let thumbnails: [JPEGThumbnail]
-    /// The index, or what is wrong with it.
+    /// The index, or its error.
     private let index: Result<MultiPictureIndex, CoderError>?
     private var further: [MultiPictureIndex.Image]?
     private var described: [Int: ImageItem] = [:]
 
-    /// The number of the views that belong together: a file has one index, and so one group.
+    /// The group number of related views: a file has one index, and so one group.
     private static let views = 1
 
     init(_ markers: JPEGMarkers, of size: PixelSize, _ decoder: JPEGDecoder) throws(CoderError) {
@@ -39,15 +39,15 @@ final class JPEGAlbum {
         }
     }
 
-    /// Whether nothing but the first image is there; a damaged index counts, so that its damage is told.
+    /// Whether the file has only the first image; a damaged index counts as images, so that its damage is reported.
     var isEmpty: Bool {
         guard thumbnails.isEmpty, let index else { return thumbnails.isEmpty }
         return (try? index.get().hasFurther) == false
     }
 
-    /// The number of items with the first image.
+    /// The number of items including the first image.
     ///
-    /// - Throws: `.needsInput` where the source is not complete and has an index.
+    /// - Throws: `.needsInput` if the source is not complete and has an index.
     func count() throws(CoderError) -> Int { 1 + thumbnails.count + (try images()).count }
 
     /// The group of the first image.
@@ -65,7 +65,7 @@ final class JPEGAlbum {
         return try open(images[place - thumbnails.count], number).item
     }
 
-    /// Opens item `number`, from 1, which ``item(_:)`` described.
+    /// Opens item `number`, from 1, which ``item(_:)`` has described.
     func open(_ number: Int) throws(CoderError) -> Opened? {
         guard let item = try item(number) else { return nil }
         let place = number - 1
@@ -81,7 +81,7 @@ final class JPEGAlbum {
         if let further { return further }
         var found: [MultiPictureIndex.Image] = []
         if let index {
-            // The images stand behind the first one, most often at the end of the file.
+            // The images come behind the first one, usually at the end of the file.
             guard session.source.isComplete else { throw .needsInput }
             do throws(CoderError) {
                 found = try index.get().images(behind: markers.end, JPEGSource(session.source))
@@ -94,7 +94,7 @@ final class JPEGAlbum {
         return found
     }
 
-    /// Reads the header of a further image. An index of its own is not followed.
+    /// Reads the header of a further image, but not its own index.
     private func open(_ image: MultiPictureIndex.Image, _ number: Int) throws(CoderError) -> Opened {
         let source = session.source.window(image.bytes)
         let inner = DecoderSession(
@@ -131,7 +131,7 @@ final class JPEGAlbum {
 }
 
 extension JPEGAlbum {
-    /// The item that the calls of a decoder concern.
+    /// The item that the calls of a decoder refer to.
     struct Opened {
         let item: ImageItem
         let image: Image
@@ -166,7 +166,7 @@ extension JPEGAlbum {
             }
         }
 
-        /// Gives back the memory of a decode that has begun.
+        /// Frees the memory of a decode that has begun.
         func close() {
             if case .decoder(let decoder) = image { decoder.close() }
         }

@@ -1,6 +1,6 @@
 public import ImageModel
 
-/// The images of one file: the first one, its embedded thumbnails, then the further ones of its index in their order.
+/// The images of one file: the first one, its embedded thumbnails, then the images of its index in their order.
 extension JPEGDecoder {
     public func itemCount() throws(CoderError) -> Int? {
         _ = try facts()
@@ -20,7 +20,7 @@ extension JPEGDecoder {
             guard index > 0, let opened = try album?.open(index) else { throw .refused("there is no item \(index)") }
             next = opened
         }
-        // Rows that were decoded do not come again, and the next surface is another one.
+        // Decoded rows are not repeated, and the next surface is a different one.
         close()
         selected?.close()
         selected = next

@@ -2,25 +2,25 @@ import CoderPluginKit
 import ImageModel
 
 extension JPEGDecoder {
-    /// Decodes a part of the image, to the bit as it is in the whole.
+    /// Decodes a part of the image; its pixels equal those of the full image exactly.
     ///
-    /// Of one scan, rows below the part are not read and rows above it are not made into samples. Coefficients of several
-    /// scans are all read, once for any number of parts.
+    /// In a single-scan image, rows below the part are not read, and rows above it are not transformed. In a multi-scan
+    /// image all coefficients are read, once for any number of parts.
     ///
-    /// - Parameter part: in pixels of the scaled image, within it.
+    /// - Parameter part: the part in pixels of the scaled image.
     /// - Throws: `.needsInput` until the source is complete.
     func decodeRegion(
-        _ part: PixelRect, _ picture: Picture, _ request: DecodeRequest, _ surface: borrowing Surface
+        _ part: PixelRect, _ output: OutputForm, _ request: DecodeRequest, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         let image = try facts()
         guard session.source.isComplete else { throw .needsInput }
-        try leaveRun(for: picture)
+        try leaveRun(for: output)
         let (decompressor, header) = try begin()
-        if run == nil { try beginRun(picture, decompressor, header, image) }
-        try decompressor.start(run?.format ?? picture.format, scale: run?.scale ?? picture.scale)
+        if run == nil { try beginRun(output, decompressor, header, image) }
+        try decompressor.start(run?.format ?? output.format, scale: run?.scale ?? output.scale)
         if header.isMultiScan {
             guard try absorb(decompressor) else { throw .needsInput }
-            try decompressor.beginPass(.best, scale: picture.scale, for: surface)
+            try decompressor.beginPass(.best, scale: output.scale, for: surface)
         }
         try decompressor.beginPart(part)
         let rows = try fill(surface, decompressor)
@@ -36,18 +36,18 @@ extension JPEGDecoder {
         throw .truncated("the image ends at row \(rows) of the \(part.height) rows of the region")
     }
 
-    /// Ends a run that cannot be gone on with: rows of one scan come once, from the first on.
-    private func leaveRun(for picture: Picture) throws(CoderError) {
+    /// Ends a run that cannot continue: rows of one scan come once, from the first on.
+    private func leaveRun(for output: OutputForm) throws(CoderError) {
         guard let run else { return }
         if try begin().header.isMultiScan {
             try endBands()
-            if run.isSkimmed, run.scale != picture.scale { close() }
+            if run.isSkimmed, run.scale != output.scale { close() }
         } else {
             close()
         }
     }
 
-    /// Fills the surface and answers how many of its rows are whole.
+    /// Fills the surface and returns the number of complete rows.
     private func fill(_ surface: borrowing Surface, _ decompressor: JPEGDecompressor) throws(CoderError) -> Int {
         var row = 0
         while true {

@@ -3,53 +3,53 @@ public import ImageModel
 
 /// Decodes JPEG: baseline, extended and progressive, Huffman or arithmetic coding, 8 bits.
 ///
-/// From a growing source, a picture of one scan comes row by row, each once. One of several scans comes as a whole, at
-/// most once for each finished scan and only where the host wants partial pictures; ``JPEGScans`` says for which. What
-/// was read of it stays until the session ends, so that another format or reduction costs one pass over it.
+/// From a growing source, a single-scan image arrives row by row, each row once. A multi-scan image arrives as a whole,
+/// at most once for each finished scan, if the host requests partial images; ``JPEGScans`` chooses the scans. Its
+/// coefficients stay until the session ends, so that another format or reduction costs one pass over them.
 ///
-/// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
+/// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the color transform.
 public final class JPEGDecoder: ItemDecoder {
     let session: DecoderSession
     let window: Int
-    /// Whether the images beside the first one are of interest: not those of an item.
+    /// Whether the other images of the file are listed; false for the decoder of an item.
     private let listsItems: Bool
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
     private(set) var run: Run?
     private(set) var album: JPEGAlbum?
-    /// The item that the calls concern; nil for the image of this decoder.
+    /// The item that calls refer to; nil for the image of this decoder.
     var selected: JPEGAlbum.Opened?
 
-    /// The state of a decode that may be called again, while the source grows or with another request.
+    /// The state of a decode that may continue while the source grows, or with another request.
     struct Run {
-        /// What a picture of one scan is decoded to.
+        /// The output format of a single-scan image.
         var format: PixelFormat
         var scale: Int
         var reserved = 0
         var row = 0
         var scans: JPEGScans
         var isAbsorbed = false
-        /// Whether scans are left out, so that what was read serves no other scale.
+        /// Whether scans are skipped, so that the coefficients serve no other scale.
         var isSkimmed = false
-        /// The bands of this run, where it is asked for such.
+        /// The bands of this run, if the caller requests bands.
         var bands: Bands?
-        /// What the last picture of several scans was made for.
-        var shown: Picture?
+        /// The output of the last image of several scans.
+        var shown: OutputForm?
     }
 
-    /// Where a picture stands that is handed out in bands of rows.
+    /// The progress of an image that is decoded in bands of rows.
     struct Bands {
-        var picture: Picture
-        /// The band that is not filled yet.
+        var output: OutputForm
+        /// The current band, not complete yet.
         var current: PixelRect?
-        /// Where the next one begins.
+        /// The first row of the next band.
         var next = 0
         /// Whether a pass over the coefficients has begun.
         var hasPass = false
     }
 
-    struct Picture: Equatable {
+    struct OutputForm: Equatable {
         var format: PixelFormat
         var scale: Int
     }
@@ -58,7 +58,7 @@ public final class JPEGDecoder: ItemDecoder {
         self.init(session, window: JPEGDecompressor.defaultWindow)
     }
 
-    /// A decoder that keeps at most `window` bytes of a file in memory, where the host only reads piece by piece.
+    /// Makes a decoder that keeps at most `window` bytes of a file in memory, if the host only reads piece by piece.
     init(_ session: DecoderSession, window: Int, listsItems: Bool = true) {
         self.session = session
         self.window = window
@@ -70,11 +70,11 @@ public final class JPEGDecoder: ItemDecoder {
         return try facts()
     }
 
-    /// The facts of the first image, whichever item is selected.
+    /// The facts of the first image, for any selected item.
     func facts() throws(CoderError) -> ImageInfo {
         if let image { return image }
         let header = try begin().header
-        guard let native = header.native else { throw .unsupported("a picture of \(header.components) components") }
+        guard let native = header.native else { throw .unsupported("an image with \(header.components) components") }
         let metadata = JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes)
         if listsItems { album = try JPEGAlbum(metadata.markers, of: header.size, self) }
         let image = ImageInfo(
@@ -100,8 +100,8 @@ public final class JPEGDecoder: ItemDecoder {
             + [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)]
     }
 
-    /// Only those that libjpeg-turbo has vector instructions for: 5/8 to 7/8 take longer than the full size, 3/8 as long
-    /// as 4/8. ``decode(_:into:)`` takes them all.
+    /// Only the scales with vector instructions in libjpeg-turbo: 5/8 to 7/8 take longer than the full size, 3/8 as
+    /// long as 4/8. ``decode(_:into:)`` supports all scales.
     public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         if let selected { return selected.scaledSize(atLeast: wanted, of: size) }
         return [1, 2, 4, 8].lazy.map { Self.reduce(size, to: $0) }
@@ -115,28 +115,28 @@ public final class JPEGDecoder: ItemDecoder {
         guard pixelFormats.contains(where: { $0.channels == format.channels }), format.bits == 8,
             format.numeric == .unorm, format.alpha != .premultiplied
         else { throw CoderError(.misuse, "JPEG is not decoded to \(format)") }
-        let picture = Picture(
+        let output = OutputForm(
             format: format, scale: Self.scale(of: image.size, for: request.scaledSize ?? image.size))
-        let size = Self.reduce(image.size, to: picture.scale)
+        let size = Self.reduce(image.size, to: output.scale)
         let part = try self.part(request.region, of: size)
         guard surface.size == part?.size ?? size else {
-            throw CoderError(.misuse, "the surface is \(surface.size), not \(part?.size ?? size)")
+            throw CoderError(.misuse, "the surface has \(surface.size) pixels, not \(part?.size ?? size)")
         }
-        if let part, !isBand(part, of: picture, size) { return try decodeRegion(part, picture, request, surface) }
+        if let part, !isBand(part, of: output, size) { return try decodeRegion(part, output, request, surface) }
         let band = part
 
-        try enter(band, of: picture)
+        try enter(band, of: output)
         let (decompressor, header) = try begin()
         if header.needsAllInput, !session.source.isComplete { throw .needsInput }
-        if run == nil { try beginRun(picture, decompressor, header, image) }
+        if run == nil { try beginRun(output, decompressor, header, image) }
         if let band {
-            if run?.bands == nil { run?.bands = Bands(picture: picture) }
+            if run?.bands == nil { run?.bands = Bands(output: output) }
             run?.bands?.current = band
         }
-        try decompressor.start(run?.format ?? format, scale: run?.scale ?? picture.scale)
+        try decompressor.start(run?.format ?? format, scale: run?.scale ?? output.scale)
         let outcome =
             header.isMultiScan
-            ? try decodeScans(decompressor, request, picture.scale, band, size, surface)
+            ? try decodeScans(decompressor, request, output.scale, band, size, surface)
             : try decodeRows(decompressor, request, band?.y ?? 0, size, surface)
         if let band, outcome == .complete {
             run?.bands?.current = nil
@@ -146,19 +146,19 @@ public final class JPEGDecoder: ItemDecoder {
     }
 
     func beginRun(
-        _ picture: Picture, _ decompressor: JPEGDecompressor, _ header: JPEGDecompressor.Header, _ image: ImageInfo
+        _ output: OutputForm, _ decompressor: JPEGDecompressor, _ header: JPEGDecompressor.Header, _ image: ImageInfo
     ) throws(CoderError) {
         var isSkimmed = false
         if header.isMultiScan {
-            if picture.scale < 8, session.source.isComplete {
-                let (scans, leavesOut) = try decompressor.skim(picture.format, scale: picture.scale)
+            if output.scale < 8, session.source.isComplete {
+                let (scans, leavesOut) = try decompressor.skim(output.format, scale: output.scale)
                 try checkScans(scans)
                 isSkimmed = leavesOut
             }
             try session.host.reserve(bytes: header.coefficientBytes)
         }
         run = Run(
-            format: picture.format, scale: picture.scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
+            format: output.format, scale: output.scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
             scans: JPEGScans(
                 pixels: image.size.area ?? .max, showsAll: session.options.bool("jpeg.every-scan") ?? false),
             isSkimmed: isSkimmed)
@@ -171,50 +171,50 @@ public final class JPEGDecoder: ItemDecoder {
 
     // MARK: Bands
 
-    /// The part that is asked for; nil for the whole picture.
+    /// The requested part; nil for the whole image.
     private func part(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
         guard let region, region != PixelRect(size) else { return nil }
         guard !region.isEmpty, PixelRect(size).contains(region) else {
-            throw .invalidArgument("the region \(region) is not within the image, which has \(size) pixels")
+            throw .invalidArgument("the region \(region) is not inside the image of \(size) pixels")
         }
         return region
     }
 
-    /// Whether a part is the first band of rows or the one that is next.
-    private func isBand(_ part: PixelRect, of picture: Picture, _ size: PixelSize) -> Bool {
+    /// Whether a part is the first band of rows or the next one.
+    private func isBand(_ part: PixelRect, of output: OutputForm, _ size: PixelSize) -> Bool {
         guard part.x == 0, part.width == size.width else { return false }
         if part.y == 0 { return true }
-        guard let bands = run?.bands, bands.picture == picture else { return false }
+        guard let bands = run?.bands, bands.output == output else { return false }
         return bands.current.map { $0 == part } ?? (bands.next == part.y)
     }
 
-    /// Sees to it that the run there is serves what is asked for; ends it where it does not.
-    private func enter(_ band: PixelRect?, of picture: Picture) throws(CoderError) {
-        // A band from row 0 starts the frame anew.
+    /// Ends the current run if it does not serve the request.
+    private func enter(_ band: PixelRect?, of output: OutputForm) throws(CoderError) {
+        // A band from row 0 restarts the frame.
         if let band, band.y == 0, let bands = run?.bands,
-            bands.picture != picture || bands.next > 0 || bands.current.map({ $0 != band }) ?? false
+            bands.output != output || bands.next > 0 || bands.current.map({ $0 != band }) ?? false
         {
             close()
         }
         if band != nil, run?.bands != nil { return }
         let bands = run?.bands
         guard let run, let header else { return }
-        let isSame = run.format == picture.format && run.scale == picture.scale
+        let isSame = run.format == output.format && run.scale == output.scale
         if header.isMultiScan {
             if bands != nil { try endBands() }
-            if run.isSkimmed, run.scale != picture.scale { close() }
+            if run.isSkimmed, run.scale != output.scale { close() }
         } else if !isSame || (band == nil) != (bands == nil), run.row > 0 || !isSame {
             close()
         }
     }
 
-    /// Ends a pass that was handed out in bands.
+    /// Ends a pass that was decoded in bands.
     func endBands() throws(CoderError) {
         if run?.bands?.hasPass == true { try decompressor?.endPass() }
         run?.bands = nil
     }
 
-    /// A decompressor that has read the header, and what it read.
+    /// Returns a decompressor that has read the header, and the header.
     func begin() throws(CoderError) -> (decompressor: JPEGDecompressor, header: JPEGDecompressor.Header) {
         if let decompressor, let header { return (decompressor, header) }
         let decompressor: JPEGDecompressor
@@ -259,7 +259,7 @@ public final class JPEGDecoder: ItemDecoder {
             case .truncated:
                 close()
                 if request.wantsPartial, !new.isEmpty { return .partial(new) }
-                throw .truncated("the picture ends at row \(row) of \(size.height)")
+                throw .truncated("the image ends at row \(row) of \(size.height)")
             case .done, .more:
                 session.host.progress(row, of: size.height)
             }
@@ -270,7 +270,7 @@ public final class JPEGDecoder: ItemDecoder {
         return .complete
     }
 
-    // MARK: Many scans: all of them first, then the rows
+    // MARK: Several scans: all coefficients first, then the rows
 
     private func decodeScans(
         _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ band: PixelRect?,
@@ -293,10 +293,10 @@ public final class JPEGDecoder: ItemDecoder {
         }
         if !decompressor.isTruncated { return .complete }
         if request.wantsPartial { return .partial(PixelRect(surface.size)) }
-        throw .truncated("the picture ends within its scans")
+        throw .truncated("the image ends within its scans")
     }
 
-    /// Takes in the scans that are there; answers whether those were all.
+    /// Reads the available scans; returns whether all scans are in.
     func absorb(_ decompressor: JPEGDecompressor) throws(CoderError) -> Bool {
         run?.scans.begin(decompressor.scan)
         while run?.isAbsorbed == false {
@@ -316,12 +316,12 @@ public final class JPEGDecoder: ItemDecoder {
         return true
     }
 
-    /// Shows what has come since the last picture, if it is worth one.
+    /// Shows the scans since the last image, if an image is worthwhile.
     private func preview(
         _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        let picture = Picture(format: surface.format, scale: scale)
-        guard request.wantsPartial, let run, run.scans.wantsPicture || run.scans.hasPicture && run.shown != picture
+        let output = OutputForm(format: surface.format, scale: scale)
+        guard request.wantsPartial, let run, run.scans.wantsImage || run.scans.hasImage && run.shown != output
         else { throw .needsInput }
         let isCoarse = scale == 8 && !run.scans.hasDetail
         let quality: JPEGDecompressor.Quality = isCoarse ? .coarse : run.scans.showsAll ? .quick : .plain
@@ -329,7 +329,7 @@ public final class JPEGDecoder: ItemDecoder {
         try show(decompressor, quality, PixelRect(surface.size), of: surface.size, surface)
         try decompressor.endPass()
         self.run?.scans.showed()
-        self.run?.shown = picture
+        self.run?.shown = output
         return .partial(PixelRect(surface.size))
     }
 
@@ -347,7 +347,7 @@ public final class JPEGDecoder: ItemDecoder {
         }
     }
 
-    /// Rows between two questions for cancellation.
+    /// The number of rows between two polls.
     private static let stripHeight = 64
 
     // MARK: Reduction while decoding, n/8 of each side

@@ -12,13 +12,13 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
     private var xmp: [UInt8]?
     private var profile: [UInt8]?
     private var thumbnail: PixelBuffer?
-    /// What compresses a frame that comes in bands.
+    /// The compressor of a frame that arrives in bands.
     private var compressor: JPEGCompressor?
     private var reserved = 0
     private var rowsDone = 0
     private var isWritten = false
 
-    /// A segment's length counts itself, 2 bytes of the 65535.
+    /// A segment's length includes its own 2 bytes of the 65535.
     private static let maxSegment = 65_533
     private static let exifName = Array("Exif\0\0".utf8)
     private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
@@ -43,7 +43,7 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         let size = info.size
         guard !size.isEmpty, max(size.width, size.height) <= JPEGLibrary.maxSide else {
             throw .invalidArgument(
-                "a JPEG has sides of 1 to \(JPEGLibrary.maxSide) pixels, not \(size)", hint: "scale the picture down")
+                "a JPEG has sides of 1 to \(JPEGLibrary.maxSide) pixels, not \(size)", hint: "scale the image down")
         }
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
             throw .invalidArgument("JPEG is not encoded from \(info.nativeFormat)")
@@ -64,19 +64,21 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
 
     public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, !isWritten, compressor == nil else {
-            throw CoderError(.misuse, "a thumbnail comes too late")
+            throw CoderError(.misuse, "the thumbnail comes too late")
         }
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
             throw .refused("the thumbnail is larger than the image")
         }
         guard max(surface.size.width, surface.size.height) <= Self.longestThumbnail else {
-            throw .refused("a thumbnail of \(surface.size) pixels does not fit into one segment")
+            throw .refused("a thumbnail of \(surface.size) pixels does not fit one segment")
         }
         thumbnail = try surface.copy()
     }
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
-        guard let info, surface.size == info.size else { throw CoderError(.misuse, "the frame differs from the header") }
+        guard let info, surface.size == info.size else {
+            throw CoderError(.misuse, "the frame differs from the header")
+        }
         _ = try beginRows(frame)
         try addRows(surface)
     }
@@ -96,7 +98,7 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
         if let profile { try compressor.write(profile: profile) }
         self.compressor = compressor
-        // Blocks of 8 rows, of chroma for so many of luma (T.81, A.2).
+        // Blocks have 8 rows; one of chroma covers that many of luma (T.81, A.2).
         return 8 * settings.largestFactors.down
     }
 
@@ -146,10 +148,10 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         return settings
     }
 
-    /// Above that nothing of use is left of an image in 64 KiB.
+    /// The longest side; a larger image in 64 KiB would have no usable quality.
     private static let longestThumbnail = 1024
 
-    /// The Exif blob with the thumbnail, whose quality is lowered until it fits into the segment.
+    /// Returns the Exif blob with the thumbnail, whose quality is lowered until it fits the segment.
     private func thumbnailedExif(_ orientation: Orientation?) throws(CoderError) -> [UInt8]? {
         let exif = orientedExif(orientation)
         guard let thumbnail else { return exif }
@@ -168,16 +170,16 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
             let limit = Self.maxSegment - Self.exifName.count
             if let result = ExifThumbnail.embedding(sink.written, in: base, atMost: limit) { return result }
         }
-        session.host.warn("there is no room for a thumbnail beside the Exif data")
+        session.host.warn("the thumbnail and the Exif data do not fit one segment")
         return exif
     }
 
-    /// The Exif blob, saying the orientation of the pixels as they are handed over.
+    /// Returns the Exif blob with the orientation of the encoded pixels.
     private func orientedExif(_ orientation: Orientation?) -> [UInt8]? {
         guard let orientation else { return exif }
         guard let exif else { return orientation == .up ? nil : ExifOrientation.blob(orientation) }
         if orientation != .up, ExifOrientation.read(exif) == nil {
-            session.host.warn("the Exif data has no place for the orientation \(orientation)")
+            session.host.warn("the Exif data has no orientation tag to set to \(orientation)")
         }
         return ExifOrientation.replacing(exif, with: orientation)
     }

@@ -1,11 +1,11 @@
 import CoderPluginKit
 import ImageModel
 
-/// Where the metadata segments of a file stand.
+/// The positions of the metadata segments of a file.
 ///
 ///     FF D8 | FF E1 len "Exif" 0 0 TIFF… | FF E2 len "ICC_PROFILE" 0 i n … | … | FF DA scan
 ///
-/// Only the ranges are kept, so that nothing is copied before somebody asks.
+/// Keeps only ranges, so that nothing is copied before the caller requests it.
 ///
 /// - Source: ITU-T T.81 B.1.1; Exif 2.32 section 4.7.2; XMP part 3 section 1.1.3; ICC.1 annex B.4.
 struct JPEGMarkers {
@@ -14,15 +14,15 @@ struct JPEGMarkers {
     var xmp: Range<Int>?
     var xmpParts: [XMPPart] = []
     var profileParts: [ProfilePart] = []
-    /// APP0 segments from their names on, that may hold a thumbnail.
+    /// APP0 segments that may have a thumbnail, from their names on.
     var jfifThumbnails: [Range<Int>] = []
     /// Photoshop image resources, in the order of their segments.
     var resources: [Range<Int>] = []
     /// The segment with the index of further images, from its marker on.
     var multiPicture: Range<Int>?
-    /// Whether a segment states how to apply this image as a gain map (ISO 21496-1).
+    /// Whether a segment declares how to apply this image as a gain map (ISO 21496-1).
     var hasGainMapSegment = false
-    /// Where the walk ended: the first scan of a whole image.
+    /// The end of the walk: the first scan of a complete image.
     private(set) var end = 2
 
     struct ProfilePart {
@@ -38,7 +38,7 @@ struct JPEGMarkers {
         var bytes: Range<Int>
     }
 
-    /// One segment of each kind is what the format knows.
+    /// The format allows one segment of each kind.
     private static let mostJFIF = 2
     private static let exifName = Array("Exif\0".utf8)
     private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
@@ -50,13 +50,13 @@ struct JPEGMarkers {
     private static let multiPictureName = Array("MPF\0".utf8)
     private static let gainMapName = Array((GainMap.iso + "\0").utf8)
 
-    /// Walks from the start of the image to its first scan, or to where the bytes end.
+    /// Walks from the start of the image to its first scan, or to the end of the bytes.
     init(_ source: ByteSource) {
         var offset = 2
         defer { end = offset }
         let available = source.available
         while offset + 4 <= available {
-            // Bytes that belong to no segment, and fill bytes before a marker, are passed over as libjpeg does.
+            // Skips bytes outside of segments and fill bytes before a marker, as libjpeg does.
             guard source[offset] == 0xFF, source[offset + 1] != 0xFF else {
                 offset += 1
                 continue
@@ -90,7 +90,7 @@ struct JPEGMarkers {
 
         switch marker {
         case 0xE0 where jfifThumbnails.count < Self.mostJFIF:
-            // Without a thumbnail both of its sides are 0.
+            // Both sides are 0 if there is no thumbnail.
             if let rest = rest(after: Self.jfifName, skipping: 9), rest.count > 0 {
                 jfifThumbnails.append(body)
             } else if let rest = rest(after: Self.jfifExtensionName), rest.count > 2 {

@@ -1,11 +1,11 @@
 import CoderPluginKit
 import ImageModel
 
-/// Joins what ``JPEGMarkers`` found into blobs, none of them larger than the limit.
+/// Joins the segments of ``JPEGMarkers`` into blobs, each within the size limit.
 struct JPEGMetadata {
     let markers: JPEGMarkers
     let source: ByteSource
-    /// Bytes of one blob; 0 = no limit.
+    /// The maximum bytes of one blob; 0 = no limit.
     let limit: Int
 
     init(_ source: ByteSource, limit: Int) {
@@ -14,7 +14,7 @@ struct JPEGMetadata {
         self.limit = limit
     }
 
-    /// Every blob the file holds; complaints about the ones it only half holds go to `warn`.
+    /// Returns every complete blob of the file; calls `warn` for incomplete ones.
     func blobs(warn: (String) -> Void) throws(CoderError) -> [MetadataBlob] {
         var blobs: [MetadataBlob] = []
         if let exif = markers.exif { blobs.append(MetadataBlob(.exif, try join([exif]))) }
@@ -22,26 +22,26 @@ struct JPEGMetadata {
         if let parts = profileParts {
             blobs.append(MetadataBlob(.icc, try join(parts)))
         } else if !markers.profileParts.isEmpty {
-            warn("the ICC profile is left out: its segments do not fit together")
+            warn("ignored the ICC profile: its segments do not match")
         }
         if let record = try iptc() { blobs.append(MetadataBlob(.iptc, record)) }
         if let parts = extendedXMP {
             blobs.append(MetadataBlob(.raw, try join(parts), key: Self.extendedXMPKey))
         } else if !markers.xmpParts.isEmpty {
-            warn("the extended XMP is left out: its segments do not fit together")
+            warn("ignored the extended XMP: its segments do not match")
         }
         return blobs
     }
 
-    /// The key of the second packet that a standard packet may announce.
+    /// The key of the extended packet that a standard packet may announce.
     static let extendedXMPKey = "xmp-extension"
 
-    /// Whether every segment of a profile is there.
+    /// Whether every segment of the profile is present.
     var hasProfile: Bool { profileParts != nil }
 
-    /// The orientation of the Exif blob, or else of the XMP packet.
+    /// The orientation in Exif, or else in the XMP packet.
     ///
-    /// Quirk: a camera's conversion may leave the tag out of Exif and tell it in XMP alone; system decoders follow it.
+    /// Quirk: conversion by a camera may drop the Exif tag and keep the orientation in XMP; system decoders use it.
     func orientation() throws(CoderError) -> Orientation? {
         if let exif = markers.exif, let found = ExifOrientation.read(try join([exif])) { return found }
         guard let xmp = markers.xmp else { return nil }
@@ -54,7 +54,7 @@ struct JPEGMetadata {
         return parts.flatMap { source.bytes($0) }
     }
 
-    /// The profile's segments in order; nil unless each of 1 … n is there once.
+    /// The profile's segments in order; nil unless each of 1 … n appears once.
     ///
     /// - Source: ICC.1 annex B.4.
     private var profileParts: [Range<Int>]? {
@@ -66,7 +66,7 @@ struct JPEGMetadata {
         return parts.map(\.bytes)
     }
 
-    /// The extended packet's segments in order; nil unless they are complete and the standard packet names them.
+    /// The extended packet's segments in order; nil unless they are complete and the standard packet refers to them.
     ///
     /// - Source: XMP part 3 section 1.1.3.1.
     private var extendedXMP: [Range<Int>]? {
@@ -106,7 +106,7 @@ struct JPEGMetadata {
 }
 
 extension [UInt8] {
-    /// Where `pattern` first occurs.
+    /// Returns the first position of `pattern`.
     func firstIndex(of pattern: [UInt8]) -> Int? {
         guard let head = pattern.first, count >= pattern.count else { return nil }
         for start in 0...count - pattern.count where self[start] == head {

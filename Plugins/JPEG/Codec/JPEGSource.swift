@@ -1,14 +1,14 @@
 import CoderPluginKit
 import ImageModel
 
-/// The bytes of a file, read with errors where the host only reads piece by piece.
+/// The bytes of a file; reading reports errors if the host only reads piece by piece.
 final class JPEGSource {
     let source: ByteSource
-    /// The bytes that were read last, where they do not stand in memory.
+    /// The last bytes read, if the file is not in memory.
     private var window: [UInt8] = []
     private var start = 0
 
-    /// Bytes that are read at once.
+    /// The number of bytes read at once.
     static let windowCount = 1 << 16
 
     init(_ source: ByteSource) { self.source = source }
@@ -39,7 +39,7 @@ final class JPEGSource {
         source.isContiguous ? source.bytes(range) : try source.read(range)
     }
 
-    /// Bytes of compressed data before the next marker in a range of at most ``windowCount`` bytes.
+    /// Returns the number of compressed bytes before the next marker, in a range of at most ``windowCount`` bytes.
     func bytesBeforeMarker(_ range: Range<Int>) throws(CoderError) -> Int {
         if source.isContiguous { return source.withBytes(range) { JPEGLibrary.bytesBeforeMarker($0) } }
         try load(range)

@@ -1,9 +1,9 @@
 import CoderPluginKit
 import ImageModel
 
-/// The small version of the picture that a JPEG file carries, compressed or not.
+/// The embedded thumbnail of a JPEG file, compressed or not.
 ///
-/// Its size is what its own data says; the directory's numbers for it are not asked.
+/// Its size comes from its own data, not from the directory.
 struct JPEGThumbnail {
     let info: ImageInfo
     private let samples: Samples
@@ -14,7 +14,7 @@ struct JPEGThumbnail {
         case plain([UInt8])
     }
 
-    /// The thumbnails of a file: of Exif, then of JFIF; what cannot be decoded is left out.
+    /// Returns the thumbnails of a file: of Exif, then of JFIF; omits those that cannot be decoded.
     static func all(_ markers: JPEGMarkers, of image: PixelSize, _ session: DecoderSession) -> [JPEGThumbnail] {
         var found: [JPEGThumbnail?] = []
         let allowed = session.limits.maxMetadataBytes
@@ -25,7 +25,7 @@ struct JPEGThumbnail {
         for range in markers.jfifThumbnails {
             found.append(JPEGThumbnail(jfif: session.source.bytes(range), session))
         }
-        // One larger than the picture is none.
+        // A thumbnail is not larger than the image.
         return found.compactMap { $0 }.filter { ($0.info.size.area ?? .max) <= (image.area ?? 0) }
     }
 
@@ -71,7 +71,7 @@ struct JPEGThumbnail {
 
     func decode(into surface: borrowing Surface, _ session: DecoderSession) throws(CoderError) {
         guard surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit the thumbnail")
+            throw CoderError(.misuse, "the surface does not have the size or format of the thumbnail")
         }
         switch samples {
         case .plain(let bytes):
@@ -89,8 +89,8 @@ struct JPEGThumbnail {
                 _ = try JPEGDecoder(inner, window: JPEGDecompressor.defaultWindow, listsItems: false)
                     .decode(DecodeRequest(), into: surface)
             } catch {
-                // What the picture itself is not: the session goes on as it can.
-                throw error.code == .notMine ? .corrupt("the thumbnail is no JPEG") : error
+                // Only the thumbnail is no JPEG: the session continues.
+                throw error.code == .notMine ? .corrupt("the thumbnail is not a JPEG") : error
             }
         }
     }

@@ -1,20 +1,20 @@
 import CoderPluginKit
 import ImageModel
 
-/// The index of further images that stand behind the first: previews, gain maps, other views.
+/// The index of further images behind the first: previews, gain maps, other views.
 ///
 ///     FF E2 len "MPF\0" | II*\0 offset | … B001: number of images | B002: entries of 16 bytes | …
 ///     entry             | attribute 4 | size 4 | offset 4 | dependent images 2 + 2
 ///                       ^ offsets count from the byte order mark; that of the first image is 0
 ///
-/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them names no images.
+/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them has no images.
 ///
 /// - Source: CIPA DC-007-2021 sections 5.1 and 5.2.
 struct MultiPictureIndex {
     /// One of the further images.
     struct Image {
         let kind: Kind
-        /// Where it stands in the file.
+        /// Its range in the file.
         let bytes: Range<Int>
     }
 
@@ -26,7 +26,7 @@ struct MultiPictureIndex {
         case largeThumbnail
         /// A part of a panorama or one of several views.
         case multiFrame
-        /// Undefined, or not known here.
+        /// Undefined or unknown.
         case other
 
         fileprivate init(attribute: Int) {
@@ -40,7 +40,7 @@ struct MultiPictureIndex {
     }
 
     private struct Entry {
-        /// Where it stands in the TIFF structure.
+        /// Its position in the TIFF structure.
         let place: Int
         let kind: Kind
         let size: Int
@@ -52,18 +52,18 @@ struct MultiPictureIndex {
     private let segment: [UInt8]
     private let entries: [Entry]
     private let isBigEndian: Bool
-    /// Where offsets count from in the file.
+    /// The base of offsets, in the file.
     private let base: Int
 
-    /// Where offsets count from in the segment.
+    /// The base of offsets, in the segment.
     static let header = 8
     private static let entrySize = 16
     private static let countTag = 0xB001
     private static let entriesTag = 0xB002
 
-    /// Reads the entries of the segment at `range`, a few thousand at most: a segment holds no more.
+    /// Reads the entries of the segment at `range`; a segment has room for a few thousand.
     ///
-    /// - Throws: `.corrupt` for an index that is not sound in itself, `.inputOutput`.
+    /// - Throws: `.corrupt` for an inconsistent index, `.inputOutput`.
     init(at range: Range<Int>, _ source: JPEGSource) throws(CoderError) {
         segment = try source.bytes(range)
         base = range.lowerBound + Self.header
@@ -77,7 +77,7 @@ struct MultiPictureIndex {
         else { throw Self.damaged("its list of \(field.count) bytes does not fit", at: base) }
         let count = field.count / Self.entrySize
         if let stated = tiff.number(Self.countTag, in: tiff.first), stated != count {
-            throw Self.damaged("it states \(stated) images and lists \(count)", at: base)
+            throw Self.damaged("it declares \(stated) images and lists \(count)", at: base)
         }
         isBigEndian = tiff.isBigEndian
         entries = stride(from: list, to: list + field.count, by: Self.entrySize).map { place in
@@ -88,23 +88,23 @@ struct MultiPictureIndex {
         if entries[0].offset != 0 { throw Self.damaged("its first entry is not the first image", at: base) }
     }
 
-    /// What kind of image the first one is.
+    /// The kind of the first image.
     var firstKind: Kind { entries[0].kind }
 
-    /// Whether it names further images.
+    /// Whether the index lists further images.
     var hasFurther: Bool { entries.dropFirst().contains { $0.isUsed } }
 
-    /// The further images in the order of the index. Each begins as a JPEG file does, and no two overlap.
+    /// Returns the further images in the order of the index. Each begins like a JPEG file, and no two overlap.
     ///
-    /// - Parameter end: where the first image ends; where its end is not known, any place in its first scan.
-    /// - Throws: `.corrupt` for an index that names anything else, `.inputOutput`.
+    /// - Parameter end: the end of the first image; if unknown, any position in its first scan.
+    /// - Throws: `.corrupt` if an entry does not refer to such an image, `.inputOutput`.
     func images(behind end: Int, _ source: JPEGSource) throws(CoderError) -> [Image] {
         var images: [Image] = []
         for (number, entry) in entries.enumerated().dropFirst() where entry.isUsed {
             let start = base + entry.offset
             guard entry.size >= 4, start >= end, start <= source.count, entry.size <= source.count - start,
                 try source.begins(start..<start + entry.size, with: [0xFF, 0xD8])
-            else { throw Self.damaged("there is no image \(number) at its place", at: start) }
+            else { throw Self.damaged("image \(number) is not at its position", at: start) }
             images.append(Image(kind: entry.kind, bytes: start..<start + entry.size))
         }
         let places = images.map(\.bytes).sorted { $0.lowerBound < $1.lowerBound }
@@ -114,17 +114,17 @@ struct MultiPictureIndex {
         return images
     }
 
-    /// The segment for a file in which its own offsets count from `newBase` and the first image ends at `newEnd`; what
-    /// stands behind that end is as it was. Nil where an offset does not fit into its field.
+    /// Returns the segment for a file in which its offsets count from `newBase` and the first image ends at `newEnd`.
+    /// The bytes behind that end are unchanged. Nil if an offset does not fit its field.
     ///
     /// - Parameters:
-    ///   - end: where the first image ended.
-    ///   - images: the further ones.
+    ///   - end: the end of the first image before the change.
+    ///   - images: the further images.
     func moved(base newBase: Int, from end: Int, to newEnd: Int, _ images: [Image]) -> [UInt8]? {
         var result = segment
         for (number, entry) in entries.enumerated() {
             if number == 0 {
-                // Padding behind the first image may count as a part of it.
+                // The first image may include padding behind it.
                 let padding = entry.size - end
                 let room = (images.map(\.bytes.lowerBound).min() ?? end) - end
                 let new = newEnd + ((0...room).contains(padding) ? padding : 0)

@@ -6,9 +6,9 @@
 
 struct jpegs_enlarger {
     uint32_t width, height, channels;
-    size_t   large_bytes; /* of a large row that somebody wants                     */
-    uint32_t read;        /* small rows that were asked for                         */
-    int      is_fresh;    /* `small` holds one that is not in `below` yet           */
+    size_t   large_bytes; /* of the requested part of a large row                   */
+    uint32_t read;        /* small rows requested so far                            */
+    int      is_fresh;    /* `small` has a row that is not in `below` yet           */
     uint8_t *small;
     uint8_t *above;       /* small rows at full width, 8 * width pixels each        */
     uint8_t *below;
@@ -32,7 +32,7 @@ jpegs_enlarger *jpegs_enlarger_new(uint32_t width, uint32_t height, uint32_t lar
 
 void jpegs_enlarger_free(jpegs_enlarger *e) { free(e); }
 
-/* `channels` is a constant wherever this is inlined, so the compiler makes vectors of the inner loops. */
+/* `channels` is a constant at every inlined call, so the compiler vectorizes the inner loops. */
 static inline void widen(const uint8_t *restrict small, uint32_t width, uint32_t channels, uint8_t *restrict large) {
     for (uint32_t i = 0; i < 4 * channels; i++) *large++ = small[i % channels];
     for (uint32_t x = 0; x + 1 < width; x++, small += channels, large += 8 * channels) {
@@ -49,7 +49,7 @@ static inline void widen(const uint8_t *restrict small, uint32_t width, uint32_t
     for (uint32_t i = 0; i < 4 * channels; i++) *large++ = small[i % channels];
 }
 
-/* `weight` sixteenths of `below`, the others of `above`; products fit in 16 bits, as vectors like it. */
+/* `weight` sixteenths of `below`, the rest of `above`; products fit 16 bits, which suits vector instructions. */
 static void mix(const uint8_t *restrict above, const uint8_t *restrict below, uint16_t weight, size_t count,
                 uint8_t *restrict row) {
     uint16_t rest = 16 - weight;

@@ -4,27 +4,27 @@
 #include <sys/mman.h>
 
 /*
- * Where the coefficients of a picture of several scans are kept.
+ * The memory for the coefficients of an image of several scans.
  *
- * The library asks its memory manager for "virtual arrays", which it could swap out to a file and in truth takes from
- * malloc in pieces. Here each is one block: already zero, so that it is not written once more, and of huge pages where
- * it is large, because touching the small ones for the first time is a tenth of a decode. Blocks are kept for the next
- * picture: writing zeros over them costs a quarter of what the kernel takes for fresh ones. While nobody uses them the
- * kernel may have their pages back.
+ * The library asks its memory manager for "virtual arrays", which it could swap out to a file but allocates with
+ * malloc in pieces. Here each is one block: already zero, so that it is not cleared again, and of huge pages if
+ * it is large, because first access to small pages takes a tenth of a decode. Blocks are kept for the next
+ * image: clearing them costs a quarter of the time that the kernel needs for new ones. While they are unused, the
+ * kernel may reclaim their pages.
  */
 
-/* The library knows only the name of this. */
+/* The library declares only the name of this struct. */
 struct jvirt_barray_control {
     struct jvirt_barray_control *next;
     JDIMENSION                   blocks, rows, access;
-    size_t                       bytes; /* 0: the memory is another array's */
+    size_t                       bytes; /* 0: the memory belongs to another array */
     void                        *memory;
     JBLOCKROW                    row[]; /* one pointer for each row of blocks */
 };
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* An array without memory; NULL where there is none for its rows either. */
+/* Makes an array without memory; NULL if there is no memory for its rows. */
 static jvirt_barray_ptr add(jpegs_decoder *d, JDIMENSION blocks, JDIMENSION rows, JDIMENSION access) {
     jvirt_barray_ptr array = calloc(1, sizeof *array + (size_t)rows * sizeof array->row[0]);
     if (!array) return NULL;
@@ -38,13 +38,13 @@ static jvirt_barray_ptr add(jpegs_decoder *d, JDIMENSION blocks, JDIMENSION rows
 
 static jvirt_barray_ptr request(j_common_ptr c, int pool, boolean zero, JDIMENSION blocks, JDIMENSION rows,
                                 JDIMENSION access) {
-    (void)pool, (void)zero; /* for good, and always */
+    (void)pool, (void)zero; /* always permanent and zeroed */
     jvirt_barray_ptr array = add(c->client_data, blocks, rows, access);
     if (!array) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
     return array;
 }
 
-/* A picture of 12 megapixels and three components. */
+/* The size for an image of 12 megapixels and three components. */
 #define KEPT_BYTES ((size_t)40 << 20)
 #define KEPT_COUNT 4
 
@@ -59,7 +59,7 @@ static struct {
     size_t          bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Takes a block out of those that are kept. */
+/* Removes a block from the kept ones. */
 static block pull(int place) {
     block b = kept.blocks[place];
     kept.blocks[place] = (block){0};
@@ -67,8 +67,8 @@ static block pull(int place) {
     return b;
 }
 
-/* A kept block that is large enough and not twice too large, with zeros in it; nothing where there is none. Those that
-   do not fit then go, lest they stand beside what is taken instead. */
+/* Returns a zeroed kept block that is large enough but not twice too large; empty if there is none. Then frees the kept
+   blocks, so that they do not add to the new allocation. */
 static block take(size_t bytes) {
     block found = {0};
     int best = -1;
@@ -108,12 +108,12 @@ static void give(block b) {
 static void *fresh(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
-    /* Only advice: where it is not taken the pages are small ones. */
+    /* Only advice: without huge pages the pages are small. */
     if (bytes >= 2 * HUGE_PAGE) (void)madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
 }
 
-/* Gives an array memory for its first `down` rows; the others are the last of them. 0 without memory. */
+/* Gives an array memory for its first `down` rows; the remaining rows repeat the last of them. 0 without memory. */
 static int fill(jvirt_barray_ptr array, JDIMENSION down) {
     size_t row = (size_t)array->blocks * sizeof(JBLOCK); /* sides are 16 bits, so nothing overflows */
     block b = take(row * down);
@@ -154,7 +154,7 @@ void jpegs_arrays_install(jpegs_decoder *d) {
 
 void jpegs_arrays_share(j_common_ptr c) { c->mem->access_virt_barray = access_rows; }
 
-/* The compressor asks for whole rows of MCUs, and looks at those alone that a component has. */
+/* The compressor requests whole rows of MCUs, but reads only the rows that a component has. */
 #define SPARE_ROWS MAX_SAMP_FACTOR
 
 jvirt_barray_ptr jpegs_array_new(jpegs_decoder *d, JDIMENSION across, JDIMENSION down) {

@@ -1,8 +1,8 @@
 #include "internal.h"
 
 /*
- * Coefficients from one file to another. A decoder may show a damaged image as well as it can; here damage is an
- * error, lest a sound file with the same holes comes out of it.
+ * Copies coefficients from one file to another. A decoder may show a damaged image; here damage is an
+ * error: otherwise the result would be a valid file with the same holes.
  */
 
 static JDIMENSION ratio_up(uint64_t value, uint64_t unit) { return (JDIMENSION)((value + unit - 1) / unit); }
@@ -14,7 +14,7 @@ static void give_up(jpegs_decoder *d, int32_t why) {
     longjmp(d->jump, 1);
 }
 
-/* Called by the library before it reads a row of MCUs. */
+/* The library calls this before it reads a row of MCUs. */
 static void look_around(j_common_ptr c) {
     jpegs_decoder *d = c->client_data;
     uint32_t       most = d->watch.most_scans;
@@ -28,22 +28,22 @@ static int32_t complain(jpegs_decoder *d, int32_t status, const char *why) {
     return status;
 }
 
-/* What the scans together left out. */
+/* Checks which coefficient bits the scans together omit. */
 static int32_t check_scans(jpegs_decoder *d) {
     if (d->damaged) return d->ended ? JPEGS_TRUNCATED : JPEGS_CORRUPT;
     for (int i = 0; i < d->components; i++) {
-        /* The table is noted when the first scan of a component begins. */
+        /* The library records the table when the first scan of a component begins. */
         if (!d->c.comp_info[i].quant_table) return complain(d, JPEGS_CORRUPT, "a component has no scan");
         for (int k = 0; d->c.coef_bits && k < DCTSIZE2; k++) {
             if (d->c.coef_bits[i][k] != 0) {
-                return complain(d, JPEGS_UNSUPPORTED, "an image whose scans leave out bits of coefficients");
+                return complain(d, JPEGS_UNSUPPORTED, "an image whose scans omit bits of coefficients");
             }
         }
     }
     return JPEGS_OK;
 }
 
-/* Restart markers at the ends of rows stay there, however wide the image is afterwards. */
+/* Restart markers at the ends of rows stay there for any new width. */
 static void note_restarts(jpegs_decoder *d) {
     uint64_t unit = (uint64_t)d->c.max_h_samp_factor * DCTSIZE;
     uint32_t across = d->c.comps_in_scan == 1 ? d->c.cur_comp_info[0]->width_in_blocks : ratio_up(d->width, unit);
@@ -83,8 +83,8 @@ int jpegs_interleaves(const jpegs_decoder *d, int blocks) {
     return d->components > 1 && d->components <= MAX_COMPS_IN_SCAN && blocks <= C_MAX_BLOCKS_IN_MCU;
 }
 
-/* The place of a table in the new file, which has one of each kind; -1 where there are too many kinds. A file may
-   redefine a table between two scans, so a component's table need not be the one that its place holds now. */
+/* Returns the slot of a table in the new file, which has one table per slot; -1 if there are too many tables. A file
+   may redefine a table between two scans, so a component's table may differ from the current one in its slot. */
 static int place_table(jpegs_encoder *e, const JQUANT_TBL *table, int transposed, uint32_t *taken) {
     UINT16 wanted[DCTSIZE2];
     int    free_place = -1;
@@ -107,7 +107,7 @@ static int place_table(jpegs_encoder *e, const JQUANT_TBL *table, int transposed
     return free_place;
 }
 
-/* Gives each component scans of its own, where they do not fit into one. */
+/* Gives each component its own scans, if the components do not fit one scan. */
 static void split_scans(jpegs_encoder *e) {
     static const jpeg_scan_info whole = {0, {0}, 0, DCTSIZE2 - 1, 0, 0};
     const jpeg_scan_info       *scans = e->c.scan_info ? e->c.scan_info : &whole;
@@ -125,7 +125,7 @@ static void split_scans(jpegs_encoder *e) {
     e->c.num_scans = made;
 }
 
-/* Everything that the library has to know of the image, but for its process. */
+/* Sets all parameters of the image for the library, except its coding process. */
 static int32_t describe(jpegs_encoder *e, const jpegs_decoder *d) {
     plane    planes[MAX_COMPONENTS];
     uint32_t taken = 0;

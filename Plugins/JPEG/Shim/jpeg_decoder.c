@@ -1,6 +1,6 @@
 #include "internal.h"
 
-/* Rows of blocks that one absorb call takes in; the caller asks for cancellation between two calls. */
+/* The rows of blocks per absorb call; the caller polls between two calls. */
 #define SLICE 4
 
 int32_t jpegs_status_of(int code) {
@@ -33,7 +33,7 @@ static void decoder_exit(j_common_ptr c) {
     longjmp(d->jump, 1);
 }
 
-/* Whether a warning tells that the file is not what its writer wrote. */
+/* Whether a warning means that the file is damaged. */
 static int is_damage(int code) {
     switch (code) {
     case JWRN_ADOBE_XFORM:
@@ -47,7 +47,7 @@ static int is_damage(int code) {
 
 static void decoder_emit(j_common_ptr c, int level) {
     jpegs_decoder *d = c->client_data;
-    /* What a view complains of was said when the header was read for the first time. */
+    /* Ignores warnings of a view: they were reported when the header was read for the first time. */
     if (level >= 0 || c == (j_common_ptr)&d->view) return;
     if (d->ended && d->error.msg_code != JWRN_JPEG_EOF) d->starved = 1;
     if (d->warnings++ == 0) d->error.format_message(c, d->warning);
@@ -78,13 +78,13 @@ void jpegs_show(jpegs_decoder *d, size_t position) {
 }
 
 size_t jpegs_position(const jpegs_decoder *d) {
-    /* What the library sees behind the end stands nowhere in the file. */
+    /* The bytes that the library reads behind the end have no position in the file. */
     if (d->ended || !d->base) return d->count;
     return d->start + (size_t)(d->source.next_input_byte - d->base);
 }
 
-/* Fills the window with what comes behind it; 0 at the end of the file. The library has all of the old window by now:
-   where its fields say otherwise, it works on copies of them. */
+/* Fills the window with the bytes that follow it; 0 at the end of the file. The library has read all of the old window:
+   where its fields differ, it works on copies of them. */
 static int next_window(jpegs_decoder *d) {
     size_t got = d->read(d->reader, d->count, d->window, d->room);
     d->start = d->count;
@@ -106,7 +106,7 @@ static boolean source_fill(j_decompress_ptr c) {
     if (!d->ended) {
         d->ended = 1;
         d->ended_at = c->output_scanline;
-        /* The arithmetic decoder does not say when it runs dry. */
+        /* The arithmetic decoder does not report missing input. */
         if (c->arith_code) d->starved = 1;
         WARNMS(c, JWRN_JPEG_EOF);
     }
@@ -128,7 +128,7 @@ static void source_skip(j_decompress_ptr c, long count) {
         d->start = d->shown = d->count;
         d->source.next_input_byte = d->window;
     } else if (d->shown < d->count) {
-        /* Into a gap: only where the segments are not what they were when the gaps were chosen, so never. */
+        /* Skips into a gap: only if the segments differ from those found when the gaps were chosen, so never. */
         jpegs_show(d, d->shown);
     } else {
         d->skip += wanted - there;
@@ -216,7 +216,7 @@ int32_t jpegs_decoder_read(jpegs_decoder *d, jpegs_read read, void *context, siz
 
 static int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-/* Blocks of all components begin together at each multiple of the largest factor, over what all factors share. */
+/* Blocks of all components begin together at each multiple of the largest factor, divided by the common factor. */
 static void note_units(j_decompress_ptr c, jpegs_info *info) {
     int across = 0, down = 0;
     for (int i = 0; i < c->num_components; i++) {
@@ -230,7 +230,7 @@ static void note_units(j_decompress_ptr c, jpegs_info *info) {
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     memset(info, 0, sizeof *info);
     if (setjmp(d->jump)) {
-        /* The library refuses what is too large for it before anybody can ask for the size. */
+        /* The library refuses an oversized image before the caller can read its size. */
         info->width = d->c.image_width;
         info->height = d->c.image_height;
         return jpegs_decoder_failure(d);
@@ -258,7 +258,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     info->density_x = d->c.X_density;
     info->density_y = d->c.Y_density;
     for (int i = 0; i < d->c.num_components; i++) {
-        /* As the library rounds: to whole MCUs of a scan of all components. */
+        /* Rounds like the library: to whole MCUs of a scan of all components. */
         const jpeg_component_info *p = &d->c.comp_info[i];
         uint64_t across = (uint64_t)p->width_in_blocks + (uint64_t)p->h_samp_factor - 1;
         uint64_t down = (uint64_t)p->height_in_blocks + (uint64_t)p->v_samp_factor - 1;
@@ -270,7 +270,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     return JPEGS_OK;
 }
 
-/* Notes the scan whose header was read. Later on, the library's own fields may be half those of the next one. */
+/* Records the scan whose header was read. Later the library's own fields may contain parts of the next header. */
 static void note_scan(jpegs_decoder *d) {
     d->scan.number = (uint32_t)d->c.input_scan_number;
     d->scan.components = 0;
@@ -279,7 +279,7 @@ static void note_scan(jpegs_decoder *d) {
         d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
     }
     d->seen |= d->scan.components;
-    /* A sequential scan may say anything there. */
+    /* A sequential scan may have any values there. */
     d->scan.first = d->c.progressive_mode ? (uint32_t)d->c.Ss : 0;
     d->scan.last = d->c.progressive_mode ? (uint32_t)d->c.Se : DCTSIZE2 - 1;
     d->scan.high = d->c.progressive_mode ? (uint32_t)d->c.Ah : 0;

@@ -124,7 +124,7 @@ int32_t jpegs_encoder_rows(jpegs_encoder *e, const uint8_t *pixels, size_t strid
         JSAMPROW   rows[STRIP];
         JDIMENSION given = count < STRIP ? count : STRIP;
         for (JDIMENSION i = 0; i < given; i++) {
-            rows[i] = (JSAMPROW)(uintptr_t)(pixels + stride * i); /* only read from */
+            rows[i] = (JSAMPROW)(uintptr_t)(pixels + stride * i); /* read-only */
             if (e->strip) {
                 rows[i] = memcpy(e->strip + row_bytes * i, pixels + stride * i, row_bytes);
                 jpegs_invert(rows[i], row_bytes);

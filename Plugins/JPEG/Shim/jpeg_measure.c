@@ -1,8 +1,8 @@
 #include "internal.h"
 
 /*
- * How long one sequential scan would be, without writing it: the symbols of its entropy coder are counted, and the best
- * Huffman codes for them are made. Only the zero bytes behind each FF are guessed.
+ * Computes the length of one sequential scan without writing it: counts the symbols of its entropy coder and makes the
+ * best Huffman codes for them. Only the zero bytes behind each FF are estimated.
  */
 
 typedef struct table {
@@ -11,8 +11,8 @@ typedef struct table {
 
 typedef struct counts {
     table    dc[2], ac[2];
-    uint64_t bits;            /* that follow the symbols as they are                                  */
-    uint64_t order[DCTSIZE][256]; /* where the bits of a column, one for each row, are in the order of a file */
+    uint64_t bits;            /* uncoded bits behind the symbols                                      */
+    uint64_t order[DCTSIZE][256]; /* bits of a column, one for each row, in file order */
 } counts;
 
 typedef int16_t row8 __attribute__((vector_size(16)));
@@ -26,7 +26,7 @@ static void make_order(counts *n) {
     }
 }
 
-/* One bit for each number of a block that is not 0, in the order of a file. */
+/* Returns one bit for each number of a block that is not 0, in file order. */
 static uint64_t numbers_of(const JCOEF *block, const counts *n) {
     row8 columns = {0};
     for (int v = 0; v < DCTSIZE; v++) {
@@ -61,8 +61,8 @@ static void count_block(const JCOEF *block, int *mean, counts *n, int t) {
     if (last < DCTSIZE2 - 1) n->ac[t].count[0]++;
 }
 
-/* Bits of all symbols of a table and of its own segment: each sum that Huffman's tree makes of two counts is a bit for
-   every symbol below it. ITU-T T.81 K.2 has one more symbol, lest a code consist of ones alone. */
+/* Counts the bits of all symbols of a table and of its own segment: each sum of two counts in Huffman's tree is a bit
+   for every symbol below it. ITU-T T.81 K.2 has one more symbol, so that no code consists of ones alone. */
 static uint64_t bits_of(const table *t) {
     uint64_t left[257], bits = 0;
     int      kinds = 0;
@@ -91,7 +91,7 @@ static uint64_t bits_of(const table *t) {
     return bits;
 }
 
-/* The library's choice: chroma has tables of its own. */
+/* As in the library: chroma has its own tables. */
 static int table_of(const jpegs_decoder *d, int component) {
     switch (d->c.jpeg_color_space) {
     case JCS_YCbCr: return component > 0;
@@ -100,7 +100,7 @@ static int table_of(const jpegs_decoder *d, int component) {
     }
 }
 
-/* The blocks of a component in one MCU; those beyond the image repeat the mean before them. */
+/* Counts the blocks of a component in one MCU; those beyond the image repeat the mean before them. */
 static void count_unit(jpegs_decoder *d, counts *n, int component, const plane *p, JDIMENSION column, JDIMENSION row,
                        int *mean) {
     int t = table_of(d, component);
@@ -144,7 +144,7 @@ int32_t jpegs_decoder_measure(jpegs_decoder *d, uint64_t *bytes) {
     }
     uint64_t bits = n->bits;
     for (int i = 0; i < 2; i++) bits += bits_of(&n->dc[i]) + bits_of(&n->ac[i]);
-    /* Of all bytes one in 256 is FF, if they are as good as random; some less where codes are not. */
+    /* Of random bytes one in 256 is FF; a few less if the codes are not optimal. */
     *bytes = bits / 8 + bits / 8 / 320;
     free(n);
     return JPEGS_OK;

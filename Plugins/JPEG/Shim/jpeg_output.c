@@ -35,11 +35,11 @@ int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t) {
     return JPEGS_OK;
 }
 
-/* ---- a view: another output of the coefficients that the decoder holds ---- */
+/* ---- a view: another output of the decoder's coefficients ---- */
 
 static void view_nothing(j_decompress_ptr c) { (void)c; }
 
-/* A view reads the header alone. */
+/* A view reads only the header. */
 static boolean view_fill(j_decompress_ptr c) {
     ERREXIT(c, JERR_INPUT_EMPTY);
     return FALSE;
@@ -60,10 +60,10 @@ static jvirt_barray_ptr lend_array(j_common_ptr c, int pool, boolean zero, JDIME
     return jpeg_read_coefficients(&d->c)[d->lent++];
 }
 
-/* The library fixes scale and colours of an output for good, and holds the coefficients in arrays that it asks its
-   memory manager for, one for each component. So a second decoder reads the header once more, is handed the arrays of
-   the first where it asks for some, and is told that its input is far ahead, so that it never reads a scan: all of
-   that costs some microseconds, and no memory but a few rows. */
+/* The library fixes the scale and colors of an output, and keeps the coefficients in arrays from its memory manager,
+   one for each component. So a second decoder reads the header once more, and receives the arrays of the first one when
+   it requests arrays. Its input position is set far ahead, so that it never reads a scan. This takes a few
+   microseconds, and memory for a few rows. */
 static void open_view(jpegs_decoder *d, target t) {
     j_decompress_ptr v = &d->view;
     if (d->has_view) jpeg_destroy_decompress(v);
@@ -96,9 +96,9 @@ int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t sca
     if (!main && (!d->has_view || memcmp(&t, &d->view_target, sizeof t) != 0)) open_view(d, t);
     int32_t status = jpegs_select_output(d, main ? &d->c : &d->view, t);
     if (status != JPEGS_OK) return status;
-    /* What was left out on purpose is no reason to guess. */
+    /* Scans skipped on purpose must not enable block smoothing. */
     if (d->gap_count > 0) d->out->do_block_smoothing = FALSE;
-    /* Tables are noted when the first scan of a component begins, which a view does not read. */
+    /* The library records tables when the first scan of a component begins, which a view does not read. */
     for (int i = 0; !main && i < d->components; i++) {
         d->view.comp_info[i].quant_table = d->c.comp_info[i].quant_table;
     }

@@ -1,22 +1,22 @@
 #include "internal.h"
 
 /*
- * A part of a picture, to the bit as it is in the whole.
+ * Decodes a part of an image; its pixels equal those of the whole image exactly.
  *
- *     0 ....................  rows above: read, but not made into samples
- *          .--------------.   one unit (row of MCUs) for the samples next to the part that its edge is made of
+ *     0 ....................  rows above: read, but not transformed
+ *          .--------------.   one unit (row of MCUs), whose samples affect the edge of the part
  *          |  .--------.  |
- *          |  |  part  |  |   columns left and right of it, likewise; of several scans all columns
+ *          |  |  part  |  |   columns left and right of it, likewise; with several scans all columns
  *          |  '--------'  |
- *          '--------------'   rows below: of one scan not even read
+ *          '--------------'   rows below: with one scan not read
  *
- * The library makes chroma samples of full size from their neighbours, so what it is asked for is one unit larger on
- * each side than what is kept.
+ * The library interpolates chroma samples from their neighbors, so the requested part is one unit larger on each
+ * side than the kept part.
  */
 
-/* Pixels that one call steps over; the caller asks for cancellation between two calls. */
+/* The number of pixels that one call skips; the caller polls between two calls. */
 #define SKIPPED_PIXELS (4u << 20)
-/* Rows that one call writes. */
+/* The number of rows that one call writes. */
 #define WRITTEN_ROWS   64u
 
 static uint32_t bytes_per_pixel(uint32_t format) {
@@ -30,7 +30,7 @@ static uint32_t bytes_per_pixel(uint32_t format) {
 static uint32_t unit_width(j_decompress_ptr c) { return (uint32_t)(c->max_h_samp_factor * c->min_DCT_scaled_size); }
 static uint32_t unit_height(j_decompress_ptr c) { return (uint32_t)(c->max_v_samp_factor * c->min_DCT_scaled_size); }
 
-/* Has the library leave out the columns that the part does not need. */
+/* Makes the library skip the columns that the part does not need. */
 static void crop_columns(j_decompress_ptr c, part_output *part) {
     uint32_t unit = unit_width(c), width = c->output_width;
     uint32_t left = part->wanted.x / unit, right = (part->wanted.x + part->wanted.width - 1) / unit + 2;
@@ -39,7 +39,7 @@ static void crop_columns(j_decompress_ptr c, part_output *part) {
     if (count == width) return;
     jpeg_crop_scanline(c, &x, &count);
     part->left = x;
-    /* The library forgets that components may be scaled by different factors. */
+    /* The library ignores that components may be scaled by different factors. */
     for (int i = 0; i < c->num_components; i++) {
         jpeg_component_info *p = &c->comp_info[i];
         uint64_t             samples = (uint64_t)c->output_width * (uint64_t)(p->h_samp_factor * p->DCT_scaled_size);
@@ -62,7 +62,7 @@ int32_t jpegs_decoder_part(jpegs_decoder *d, const jpegs_part *part) {
     return d->part.strip ? JPEGS_OK : JPEGS_NO_MEMORY;
 }
 
-/* Steps over rows; 0 where there are none left to step over. */
+/* Skips rows; 0 if there are none left to skip. */
 static int skip_rows(j_decompress_ptr c, uint32_t y) {
     uint32_t unit = unit_height(c), first = y / unit > 1 ? (y / unit - 1) * unit : 0;
     if (c->output_scanline >= first) return 0;
@@ -93,7 +93,7 @@ int32_t jpegs_decoder_part_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride
         if (at < part->y && wanted > part->y - at) wanted = part->y - at;
         uint32_t got = jpegs_read_strip(d, d->part.strip, line, wanted);
         if (d->starved && !c->buffered_image) return starved_part(d, row);
-        if (got == 0) return JPEGS_CORRUPT; /* never of a complete input */
+        if (got == 0) return JPEGS_CORRUPT; /* never with a complete input */
         for (uint32_t i = 0; at >= part->y && i < got; i++) {
             memcpy(pixels + stride * (at - part->y + i), d->part.strip + line * i + from, kept);
         }

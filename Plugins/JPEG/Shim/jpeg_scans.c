@@ -1,22 +1,22 @@
 #include "internal.h"
 
 /*
- * Which scans of a progressive picture a reduced output needs.
+ * Finds the scans of a progressive image that a reduced output needs.
  *
- * A component that comes out as n x n samples for a block of 8 x 8 is made of few of its coefficients, and a scan that
- * brings none of them need not be read: three quarters of a file at 1/8. It is left out by not showing it to the
- * library. Only of a file that is whole and in order, so that what comes out is to the bit what the whole file gives:
- * whatever is odd here is left to the library to complain of.
+ * A component with n x n output samples for a block of 8 x 8 needs few of its coefficients. A scan without any of
+ * them need not be read: three quarters of a file at 1/8. Its bytes are hidden from the library. This is done only
+ * for a complete and correct file, so that the output equals that of the whole file exactly. In any other case the
+ * library reads all scans and reports the error.
  */
 
-/* Where the coefficients of a file stand in a block: ITU-T T.81 figure A.6. */
+/* The position of each coefficient in a block: ITU-T T.81 figure A.6. */
 const uint8_t jpegs_zigzag[DCTSIZE2] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-/* Rows, and columns alike, of a block that the library's n x n transform looks at, one bit each. For 2 and 4 it takes
-   the means of the samples of the whole block (jidctred.c); for other sizes the lowest n (jidctint.c). */
+/* The rows (and the columns) of a block that the library's n x n transform uses, one bit each. For 2 and 4 it uses the
+   means of the samples of the whole block (jidctred.c); for other sizes the lowest n (jidctint.c). */
 static uint32_t wanted_lines(int size) {
     switch (size) {
     case 1:  return 0x01;
@@ -53,7 +53,7 @@ size_t jpegs_before_marker(const uint8_t *bytes, size_t count) {
     return count;
 }
 
-/* Steps over entropy-coded data to the next marker. */
+/* Skips entropy-coded data up to the next marker. */
 static int step_over_data(walk *w) {
     while (w->at < w->count) {
         const uint8_t *found = memchr(w->bytes + w->at, 0xFF, w->count - w->at);
@@ -72,7 +72,7 @@ static int step_over_data(walk *w) {
     return 0;
 }
 
-/* Notes what a scan brings; 0 where it has no place here. */
+/* Records the coefficients of a scan; 0 if the scan is invalid here. */
 static int note(walk *w, const scan *s) {
     if (s->first > s->last || s->last >= DCTSIZE2 || s->low > 13 || s->components == 0) return 0;
     if (s->first == 0 ? s->last != 0 : (s->components & (s->components - 1)) != 0) return 0;
@@ -122,7 +122,7 @@ static int is_needed(j_decompress_ptr c, const scan *s) {
     return 0;
 }
 
-/* Leaves out start ..< end; 0 without memory. */
+/* Hides start ..< end from the library; 0 without memory. */
 static int leave_out(jpegs_decoder *d, size_t start, size_t end) {
     if (d->gap_count > 0 && d->gaps[d->gap_count - 1].end == start) {
         d->gaps[d->gap_count - 1].end = end;
@@ -135,7 +135,7 @@ static int leave_out(jpegs_decoder *d, size_t start, size_t end) {
     return 1;
 }
 
-/* Walks through all scans behind the header of the first; 0 where something is not as it should be. */
+/* Walks through all scans behind the header of the first; 0 if the file is damaged. */
 static int choose(jpegs_decoder *d, walk *w) {
     scan s = {0, d->c.Ss, d->c.Se, d->c.Ah, d->c.Al};
     for (int i = 0; i < d->c.comps_in_scan; i++) s.components |= 1u << d->c.cur_comp_info[i]->component_index;
@@ -154,7 +154,7 @@ static int choose(jpegs_decoder *d, walk *w) {
         size_t length = (size_t)w->bytes[w->at + 2] << 8 | w->bytes[w->at + 3];
         if (length < 2 || length > w->count - w->at - 2) return 0;
         w->at += 2 + length;
-        /* The next marker follows at once, as a writer has it. */
+        /* The next marker must follow at once, as writers do. */
         if (w->count - w->at < 2 || w->bytes[w->at] != 0xFF || w->bytes[w->at + 1] == 0xFF) return 0;
     }
     for (int c = 0; c < w->components; c++) {

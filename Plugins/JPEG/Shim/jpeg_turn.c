@@ -1,19 +1,19 @@
 #include "internal.h"
 
 /*
- * How an image is cut and turned without decoding it.
+ * Crops and rotates an image without decoding it.
  *
- * A coefficient stands for a wave of `u` half periods across a block and `v` down. Reversing the columns of a block
- * changes the sign of the waves that are odd across, u = 1, 3, 5, 7; reversing its rows that of the odd ones down.
- * Exchanging columns and rows exchanges u and v. Nothing is computed, so nothing is lost.
+ * A coefficient is the amplitude of a wave of `u` half periods across a block and `v` down. Reversing the columns of a
+ * block changes the sign of waves that are odd across, u = 1, 3, 5, 7; reversing its rows that of waves odd down.
+ * Exchanging columns and rows exchanges u and v. No value is rounded, so there is no loss.
  *
- * Blocks move with their samples. Only the last column and the last row of blocks may hold samples that lie outside
- * of the image, so what is kept begins at an edge of blocks where it begins in the result.
+ * Blocks move with their samples. Only the last column and the last row of blocks may have samples outside of the
+ * image, so the kept part must begin at a block edge on the sides where the result begins.
  */
 
 typedef int16_t row8 __attribute__((vector_size(16)));
 
-/* What the rows of a block are multiplied by: 0 keeps and -1 negates, as x ^ s - s. */
+/* The factors of the rows of a block: 0 keeps and -1 negates, as x ^ s - s. */
 typedef struct signs {
     row8 row[DCTSIZE];
 } signs;
@@ -68,12 +68,12 @@ static void transpose(const JCOEF *from, JCOEF *to, const signs *s) {
     }
 }
 
-/* The blocks of a component that are kept. */
+/* The kept blocks of a component. */
 typedef struct part {
     JDIMENSION column, row, across, down;
 } part;
 
-/* `count` samples of the image end at `end`, or begin at `start`: in blocks. */
+/* Converts `count` samples of the image that end at `end`, or begin at `start`, to blocks. */
 static void blocks_of(uint32_t start, uint32_t count, int reversed, int factor, int largest, JDIMENSION *first,
                       JDIMENSION *number) {
     uint64_t unit = (uint64_t)largest * DCTSIZE;
@@ -85,7 +85,7 @@ static void blocks_of(uint32_t start, uint32_t count, int reversed, int factor, 
     }
 }
 
-/* Blocks of one tile of a transposition, each way: its rows stay in the first cache. */
+/* Blocks of one tile of a transposition in each direction: its rows stay in the first-level cache. */
 #define TILE 8
 
 static int32_t transpose_all(jpegs_decoder *d, jvirt_barray_ptr from, jvirt_barray_ptr to, const part *p,
@@ -103,7 +103,7 @@ static int32_t transpose_all(jpegs_decoder *d, jvirt_barray_ptr from, jvirt_barr
     return JPEGS_OK;
 }
 
-/* Turns the blocks where they stand; the order of rows is left to whoever reads them. */
+/* Changes the blocks in place; readers of the array apply the order of rows. */
 static int32_t turn_in_place(jpegs_decoder *d, jvirt_barray_ptr array, const part *p, const jpegs_cut *cut,
                              const signs *s) {
     for (JDIMENSION y = 0; y < p->down; y++) {
@@ -131,7 +131,7 @@ int32_t jpegs_decoder_turn(jpegs_decoder *d, const jpegs_cut *cut) {
         blocks_of(cut->x, cut->width, cut->mirrored != 0, c->h_samp_factor, d->c.max_h_samp_factor, &p.column,
                   &p.across);
         blocks_of(cut->y, cut->height, cut->flipped != 0, c->v_samp_factor, d->c.max_v_samp_factor, &p.row, &p.down);
-        /* The caller cuts within the image; this is the last place where that can be seen. */
+        /* The caller crops inside the image; this is the last check of that. */
         if (p.across == 0 || p.down == 0 || p.column > c->width_in_blocks || p.row > c->height_in_blocks ||
             p.across > c->width_in_blocks - p.column || p.down > c->height_in_blocks - p.row) {
             return JPEGS_CORRUPT;

@@ -1,10 +1,10 @@
 package import ImageModel
 
-/// The pixels of one pass: every `dx`-th from `x` on, of every `dy`-th row from `y` on.
+/// The pixels of one pass: every `dx`-th from `x` on, in every `dy`-th row from `y` on.
 package struct Adam7 {
     package var x, y, dx, dy: Int
 
-    /// The seven passes, or the one of a picture that is not interlaced.
+    /// The seven passes, or the single pass of an image that is not interlaced.
     ///
     /// - Source: PNG 3rd edition, 8.2.
     package static func passes(_ isInterlaced: Bool) -> [Adam7] {

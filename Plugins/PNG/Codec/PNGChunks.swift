@@ -1,26 +1,26 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// One chunk as it stands in the file.
+/// One chunk as stored in the file.
 ///
 ///     length (4) | type (4) | data (length) | CRC of type and data (4)
 ///
 /// - Source: PNG 3rd edition, section 5.3.
 package struct PNGChunk: Hashable {
-    /// Four letters, as a big endian number.
+    /// Four letters, as a big-endian number.
     package struct Kind: Hashable, RawRepresentable {
         package let rawValue: UInt32
 
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// The kind with a name of four letters; nil for another name.
+        /// Returns the kind with a name of four letters; nil for another name.
         init?(_ name: String) {
             guard name.utf8.count == 4 else { return nil }
             rawValue = name.utf8.reduce(0) { $0 << 8 | UInt32($1) }
             if !isValid { return nil }
         }
 
-        /// As it stands in the file.
+        /// The name as stored in the file.
         var bytes: [UInt8] { bigEndian(rawValue) }
         var name: String { String(decoding: bytes, as: UTF8.self) }
 
@@ -38,7 +38,7 @@ package struct PNGChunk: Hashable {
         static let hIST = Kind(rawValue: 0x6849_5354)
         static let iCCP = Kind(rawValue: 0x6943_4350)
         static let iTXt = Kind(rawValue: 0x6954_5874)
-        /// Where Apple's decoder finds the second half of the pixels.
+        /// The position of the second half of the pixels for Apple's decoder.
         static let iDOT = Kind(rawValue: 0x6944_4F54)
         static let mDCV = Kind(rawValue: 0x6D44_4356)
         static let pHYs = Kind(rawValue: 0x7048_5973)
@@ -53,10 +53,11 @@ package struct PNGChunk: Hashable {
         package static let imageEnd = Kind(rawValue: 0x4945_4E44)
         package static let imageHeader = Kind(rawValue: 0x4948_4452)
 
-        /// Whether a decoder that does not know it may go on: bit 5 of the first letter.
+        /// Whether a decoder that does not know it may continue: bit 5 of the first letter.
         package var isAncillary: Bool { rawValue & 0x2000_0000 != 0 }
 
-        /// Whether an editor that does not know it may copy it although it changed critical chunks: bit 5 of the last letter.
+        /// Whether an editor that does not know it may copy it after changing critical chunks: bit 5 of the last
+        /// letter.
         var isSafeToCopy: Bool { rawValue & 0x20 != 0 }
 
         /// Whether it consists of letters (PNG 3rd edition, table 3).
@@ -68,9 +69,9 @@ package struct PNGChunk: Hashable {
             return true
         }
 
-        /// Whether the colours of the pixels depend on it.
+        /// Whether it affects the colors of the pixels.
         var concernsPixels: Bool { !isAncillary || self == .tRNS }
-        /// Whether it may become metadata or a fact of the header.
+        /// Whether it is metadata, or a fact for the header.
         var concernsMetadata: Bool {
             switch self {
             case .cICP, .cHRM, .cLLI, .eXIf, .gAMA, .iCCP, .iTXt, .mDCV, .pHYs, .sRGB, .tEXt, .zTXt: true
@@ -81,9 +82,9 @@ package struct PNGChunk: Hashable {
     }
 
     package var kind: Kind
-    /// Where the length stands.
+    /// The position of the length field.
     package var offset: Int
-    /// Bytes of data.
+    /// The number of data bytes.
     package var length: Int
 
     package var data: Range<Int> { offset + 8..<offset + 8 + length }
@@ -91,27 +92,27 @@ package struct PNGChunk: Hashable {
 
     /// Reads the first eight bytes of a chunk.
     ///
-    /// - Throws: `.corrupt` for a length above 2³¹ − 1 or a name that is none (PNG 3rd edition, 5.3).
+    /// - Throws: `.corrupt` for a length above 2³¹ − 1 or an invalid name (PNG 3rd edition, 5.3).
     package init(at offset: Int, in source: ByteSource) throws(CoderError) {
         var reader = ByteReader(source, at: offset)
         try reader.require(8)
         let length = try reader.u32BE()
         kind = Kind(rawValue: try reader.u32BE())
         guard length < 1 << 31, kind.isValid else {
-            throw .corrupt("there is no chunk where one should begin", at: offset)
+            throw .corrupt("invalid chunk", at: offset)
         }
         self.offset = offset
         self.length = Int(length)
     }
 
-    /// Whether the checksum fits; the whole chunk must be there.
+    /// Whether the checksum matches; the whole chunk must be there.
     package func isIntact(in source: ByteSource) -> Bool {
         var crc = CRC32()
         source.withBytes(offset + 4..<data.upperBound) { crc.add($0) }
         return crc.value == storedChecksum(in: source)
     }
 
-    /// The last four bytes.
+    /// The CRC, the last four bytes.
     func storedChecksum(in source: ByteSource) -> UInt32 {
         source.bytes(data.upperBound..<range.upperBound).reduce(0) { $0 << 8 | UInt32($1) }
     }

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// The chunks that describe colors by numbers, from and to their bytes.
+/// Parses and makes the chunks that describe colors by numbers.
 ///
 /// - Source: PNG 3rd edition, 11.3.2.1 (cHRM), 11.3.2.2 (gAMA), 11.3.2.7 (mDCV), 11.3.2.8 (cLLI).
 extension PrimaryPoints {
@@ -13,7 +13,7 @@ extension PrimaryPoints {
             whiteX: point(0), whiteY: point(1))
     }
 
-    /// Nil for points that the chunk has no numbers for.
+    /// Nil for points that the chunk cannot store.
     var cHRM: [UInt8]? {
         let points = [whiteX, whiteY, redX, redY, greenX, greenY, blueX, blueY]
         guard points.allSatisfy({ $0 >= 0 }) else { return nil }
@@ -22,7 +22,7 @@ extension PrimaryPoints {
 }
 
 extension MasteringDisplay {
-    /// Red, green, blue, white, two bytes a number in 1/50,000; then the luminance in 1/10,000 cd/m².
+    /// Red, green, blue, white, two bytes per number in 1/50,000; then the luminance in 1/10,000 cd/m².
     init(mDCV bytes: [UInt8]) throws(CoderError) {
         guard bytes.count == 24 else { throw .corrupt("mDCV has \(bytes.count) bytes") }
         func point(_ index: Int) -> Int32 { 2 * (Int32(bytes[2 * index]) << 8 | Int32(bytes[2 * index + 1])) }
@@ -34,7 +34,7 @@ extension MasteringDisplay {
             maxLuminance: luminance(16), minLuminance: luminance(20))
     }
 
-    /// Nil for points that the chunk has no numbers for.
+    /// Nil for points that the chunk cannot store.
     var mDCV: [UInt8]? {
         let points = [
             colors.redX, colors.redY, colors.greenX, colors.greenY, colors.blueX, colors.blueY, colors.whiteX,
@@ -52,4 +52,3 @@ extension MasteringDisplay {
 extension ContentLight {
     var cLLI: [UInt8] { bigEndian(maximum) + bigEndian(maximumFrameAverage) }
 }
-

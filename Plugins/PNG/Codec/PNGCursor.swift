@@ -1,22 +1,22 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// Walks the chunks of one picture and says which compressed bytes come next.
+/// Walks the chunks of one image and finds the next compressed bytes.
 ///
-/// Chunks without influence on the pixels are stepped over, so that neither their size nor their damage matters here.
+/// Skips chunks that do not affect the pixels, so that neither their size nor damage in them matters.
 package struct PNGCursor {
     /// `\x89PNG\r\n\x1A\n` (PNG 3rd edition, 5.2).
     package static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// Compressed bytes between two questions whether to go on; at most 1032 times as much when inflated.
+    /// The compressed bytes between two polls; at most 1032 times as many when inflated.
     private static let slice = 1 << 16
-    /// Bytes of fdAT in front of the compressed ones (PNG 3rd edition, 11.3.6.3).
+    /// The bytes of fdAT in front of the compressed ones (PNG 3rd edition, 11.3.6.3).
     private static let sequenceNumber = 4
 
     private let source: ByteSource
     private let kind: PNGChunk.Kind
     private let isFrame: Bool
     private var position: Int
-    /// The chunk of pixels that `position` is in, and the checksum of what was passed of it.
+    /// The pixel chunk at `position`, and the checksum of its bytes so far.
     private var current: PNGChunk?
     private var crc = CRC32()
     private var isFinished = false
@@ -24,8 +24,8 @@ package struct PNGCursor {
     /// Starts at a chunk.
     ///
     /// - Parameters:
-    ///   - kind: the chunks that hold the pixels.
-    ///   - isFrame: whether the picture ends where the next frame begins.
+    ///   - kind: the type of the pixel chunks.
+    ///   - isFrame: whether the image ends at the start of the next frame.
     package init(_ source: ByteSource, at position: Int, kind: PNGChunk.Kind = .imageData, isFrame: Bool = false) {
         self.source = source
         self.position = position
@@ -33,9 +33,9 @@ package struct PNGCursor {
         self.isFrame = isFrame
     }
 
-    /// The next bytes to push; nil behind the last.
+    /// Returns the next bytes to decode; nil behind the last.
     ///
-    /// - Throws: `.needsInput` or `.truncated` where the file ends for now, `.corrupt` at a wrong checksum.
+    /// - Throws: `.needsInput` or `.truncated` if the file ends, `.corrupt` for a wrong checksum.
     package mutating func next() throws(CoderError) -> Range<Int>? {
         while !isFinished {
             if let chunk = current {
@@ -60,7 +60,7 @@ package struct PNGCursor {
     }
 
     private mutating func slice(of chunk: PNGChunk) throws(CoderError) -> Range<Int> {
-        // Asked in this order: the last bytes may arrive between the two questions.
+        // Keep this order: the last bytes may arrive between the two checks.
         let isComplete = source.isComplete
         let end = min(source.available, chunk.data.upperBound, position + Self.slice)
         if end <= position { throw isComplete ? .truncated() : .needsInput }
@@ -72,7 +72,7 @@ package struct PNGCursor {
 
     private mutating func enter(_ chunk: PNGChunk) throws(CoderError) {
         let skipped = kind == .fdAT ? Self.sequenceNumber : 0
-        if chunk.length < skipped { throw .corrupt("a chunk of a frame has no number", at: chunk.offset) }
+        if chunk.length < skipped { throw .corrupt("a data chunk of a frame has no sequence number", at: chunk.offset) }
         try ByteReader(source, at: position).require(8 + skipped)
         crc = CRC32()
         source.withBytes(chunk.offset + 4..<chunk.data.lowerBound + skipped) { crc.add($0) }
@@ -84,7 +84,7 @@ package struct PNGCursor {
         try ByteReader(source, at: position).require(chunk.range.count)
         if !chunk.kind.isAncillary, chunk.kind != .imageData {
             guard chunk.kind == .imageEnd, chunk.isIntact(in: source) else {
-                throw .corrupt("a chunk is damaged, out of place or unknown, and cannot be left out", at: chunk.offset)
+                throw .corrupt("a required chunk is damaged, out of place or unknown", at: chunk.offset)
             }
             isFinished = true
         }

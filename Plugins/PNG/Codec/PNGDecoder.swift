@@ -1,17 +1,17 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Decodes PNG; of an animated one the default image.
+/// Decodes PNG; for an animated PNG the default image.
 ///
-/// The file is walked here, chunk by chunk, so that whole and growing sources take one way.
+/// Walks the file chunk by chunk, so that complete and growing sources use the same code.
 public final class PNGDecoder: ImageDecoder {
     private let file: PNGFile
     private let options: CoderOptions
     private let host: HostServices
     private var info: ImageInfo?
     private var engine: PNGEngine?
-    private var picture: PNGPicture?
-    /// What the picture, or its last band, was begun for.
+    private var image: PNGImage?
+    /// The request of the current image, or of its last band.
     private var begun: DecodeRequest?
     private var format: PixelFormat?
 
@@ -23,7 +23,7 @@ public final class PNGDecoder: ImageDecoder {
 
     public func readHeader() throws(CoderError) -> ImageInfo {
         var info = try file.readHeader()
-        // A row of an interlaced picture is there only with the last pass.
+        // A row of an interlaced image is complete only with the last pass.
         info.decodesRows = !file.isInterlaced
         self.info = info
         return info
@@ -50,8 +50,8 @@ public final class PNGDecoder: ImageDecoder {
         let shift = try shift(for: request.scaledSize ?? info.size)
         guard surface.size == request.scaledSize ?? info.size else { throw Self.misfit }
         let isSame = begun?.region == nil && begun?.scaledSize == request.scaledSize
-        if !isSame || picture?.fits(surface) != true {
-            picture = try begin(in: surface, shift: shift, wantsPartial: request.wantsPartial)
+        if !isSame || image?.fits(surface) != true {
+            image = try begin(in: surface, shift: shift, wantsPartial: request.wantsPartial)
             begun = request
         }
         return try finish(request)
@@ -65,41 +65,41 @@ public final class PNGDecoder: ImageDecoder {
             region.width == info.size.width, !region.isEmpty, PixelRect(info.size).contains(region),
             surface.size == region.size
         else { throw Self.misfit }
-        let isGoingOn = begun?.region == region && picture?.fits(surface) == true
+        let isGoingOn = begun?.region == region && image?.fits(surface) == true
         if region.y == 0, !isGoingOn {
-            picture = try begin(in: surface, wantsPartial: false)
+            image = try begin(in: surface, wantsPartial: false)
         } else {
-            guard let picture, begun?.region != nil, format == surface.format else { throw Self.misfit }
-            try picture.goOn(with: region.y..<region.y + region.height, in: surface)
+            guard let image, begun?.region != nil, format == surface.format else { throw Self.misfit }
+            try image.goOn(with: region.y..<region.y + region.height, in: surface)
         }
         begun = request
         return try finish(request)
     }
 
     private func finish(_ request: DecodeRequest) throws(CoderError) -> DecodeOutcome {
-        guard let picture else { throw Self.misfit }
-        let outcome = try picture.decode(wantsPartial: request.wantsPartial)
-        if outcome == .complete, picture.isDecoded { file.passWarnings() }
+        guard let image else { throw Self.misfit }
+        let outcome = try image.decode(wantsPartial: request.wantsPartial)
+        if outcome == .complete, image.isDecoded { file.passWarnings() }
         return outcome
     }
 
     private func begin(
         in surface: borrowing Surface, shift: Int = 0, wantsPartial: Bool
-    ) throws(CoderError) -> PNGPicture {
+    ) throws(CoderError) -> PNGImage {
         if engine == nil { engine = try file.makeEngine() }
         guard let engine, let info else { throw CoderError(.misuse, "the header was not read") }
         format = surface.format
-        return try PNGPicture(
+        return try PNGImage(
             PNGCursor(file.source, at: file.firstData ?? 0), of: file.source, by: engine, host: host,
             isInterlaced: file.isInterlaced, size: info.size, shift: shift, into: surface, wantsPartial: wantsPartial)
     }
 
     // MARK: Early passes
 
-    /// Whether the first passes of an interlaced picture may stand for a smaller one.
+    /// Whether the first passes of an interlaced image may produce a smaller image.
     private var takesPasses: Bool { file.isInterlaced && options.bool("png.passes") == true }
 
-    /// How often a size is halved to be `reduced`.
+    /// Returns how often a size is halved to get `reduced`.
     private func shift(for reduced: PixelSize) throws(CoderError) -> Int {
         guard let info else { throw Self.misfit }
         if reduced == info.size { return 0 }
@@ -109,11 +109,13 @@ public final class PNGDecoder: ImageDecoder {
         return shift
     }
 
-    /// The size of every 2ⁿ-th pixel of every such row, the first one included.
+    /// Returns the size of every 2ⁿ-th pixel in every 2ⁿ-th row, beginning with the first.
     private static func reduced(_ size: PixelSize, by shift: Int) -> PixelSize {
         func part(_ side: Int) -> Int { (side + (1 << shift) - 1) >> shift }
         return PixelSize(part(size.width), part(size.height))
     }
 
-    private static var misfit: CoderError { CoderError(.misuse, "the surface does not fit the picture") }
+    private static var misfit: CoderError {
+        CoderError(.misuse, "the surface does not have the size or format of the image")
+    }
 }

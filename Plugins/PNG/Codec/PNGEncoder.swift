@@ -8,7 +8,7 @@ public final class PNGEncoder: RowEncoder {
     private var info: ImageInfo?
     private var sink: ByteSink?
     private var blobs: [MetadataBlob] = []
-    /// What writes the pixels of an image that comes in bands.
+    /// The writer of an image that arrives in bands.
     private var strips: RowStrips?
     private var reserved = 0
     private var isWritten = false
@@ -33,10 +33,10 @@ public final class PNGEncoder: RowEncoder {
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         guard !info.size.isEmpty, info.size.width <= Int32.max, info.size.height <= Int32.max else {
-            throw .invalidArgument("PNG cannot hold a picture of \(info.size) pixels")
+            throw .invalidArgument("PNG cannot hold an image of \(info.size) pixels")
         }
         guard Self.takes(info.nativeFormat) else {
-            throw CoderError(.misuse, "the pixel format was not offered")
+            throw CoderError(.misuse, "the encoder did not offer this pixel format")
         }
         if let frames = info.frameCount, frames > 1 {
             throw .unsupported("an animation in a still PNG")
@@ -53,7 +53,7 @@ public final class PNGEncoder: RowEncoder {
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let sink, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit the picture")
+            throw CoderError(.misuse, "the surface does not have the size or format of the image")
         }
         if isWritten { throw .unsupported("a second frame in a still PNG") }
         isWritten = true
@@ -74,7 +74,7 @@ public final class PNGEncoder: RowEncoder {
         try writeEnd(to: sink)
     }
 
-    /// Strips that are begun at a time for each thread: a thread that is done early goes on with the next.
+    /// The strips per thread that are started at a time: a thread that finishes early takes the next.
     private static let stripsPerThread = 4
 
     public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
@@ -84,8 +84,8 @@ public final class PNGEncoder: RowEncoder {
         let effort = try StillEffort(options)
         let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
         let choice = try chooser.plain(info.nativeFormat)
-        if isInterlaced { throw .refused("passes are made of the whole image") }
-        if chooser.needsWholeImage { throw .refused("the samples are chosen by the whole image") }
+        if isInterlaced { throw .refused("an interlaced PNG needs the whole image at once") }
+        if chooser.needsWholeImage { throw .refused("these options need the whole image at once") }
         let layout = RowStrips.Layout(size: info.size, format: info.nativeFormat, choice: choice)
         try writePreamble(info, choice, to: sink)
         let threads = min(host.threadHint, layout.count, Self.mostStripsPerBand)
@@ -93,7 +93,7 @@ public final class PNGEncoder: RowEncoder {
         return layout.rowsPerStrip * threads
     }
 
-    /// Bands stay small on machines of many processors.
+    /// Bands stay small on machines with many processors.
     private static let mostStripsPerBand = 4
 
     public func addRows(_ surface: borrowing Surface) throws(CoderError) {
@@ -163,7 +163,7 @@ public final class PNGEncoder: RowEncoder {
     private var isInterlaced: Bool { options.bool("png.interlaced") ?? false }
 
     public func finish() throws(CoderError) {
-        guard isWritten else { throw CoderError(.misuse, "the picture has no frame") }
+        guard isWritten else { throw CoderError(.misuse, "the image has no frame") }
     }
 
     // MARK: Parts

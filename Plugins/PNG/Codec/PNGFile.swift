@@ -1,19 +1,19 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// What a file says in front of its pixels, and beside them.
+/// The chunks of a file except its pixels.
 package final class PNGFile {
     package let source: ByteSource
     private let limits: DecodeLimits
     private let host: HostServices
 
-    /// The chunks in front of the first IDAT that matter to a picture, then the metadata behind it.
+    /// The relevant chunks in front of the first IDAT, then the metadata behind it.
     package private(set) var chunks: [PNGChunk] = []
     /// The animation control chunk, the first if there are several.
     package private(set) var animationControl: PNGChunk?
-    /// Where the first IDAT stands; nil until it was found.
+    /// The position of the first IDAT; nil until it was found.
     package private(set) var firstData: Int?
-    /// Where the walk goes on.
+    /// The position at which the walk continues.
     private var walked = PNGCursor.signature.count
     private var metadataReader: PNGMetadata?
     private var header: PNGReader.Header?
@@ -36,7 +36,7 @@ package final class PNGFile {
 
         let reader = try startReader(before: data)
         let header = reader.header
-        if header.colorType == 3, !header.hasPalette { throw .corrupt("the picture has no palette", at: data) }
+        if header.colorType == 3, !header.hasPalette { throw .corrupt("the image has no palette", at: data) }
         let metadata = PNGMetadata(source: source, limits: limits, host: host)
         metadataReader = metadata
         if source.isComplete { walkTail(from: data) }
@@ -57,7 +57,7 @@ package final class PNGFile {
         return try metadataReader.blobs(chunks: chunks, before: firstData)
     }
 
-    /// What the engine makes of the file, the format that keeps every sample first.
+    /// The pixel formats of the engine for this file; the first keeps every sample.
     package var pixelFormats: [PixelFormat] {
         guard let native = info?.nativeFormat else { return [] }
         var formats = [native]
@@ -70,23 +70,23 @@ package final class PNGFile {
         return formats.enumerated().filter { formats.firstIndex(of: $0.element) == $0.offset }.map(\.element)
     }
 
-    /// Whether pictures are stored in seven passes.
+    /// Whether images are stored in seven passes.
     package var isInterlaced: Bool { header?.isInterlaced ?? false }
 
-    /// An engine that knows the colours of the file; after ``readHeader()``.
+    /// Returns an engine that knows the colors of the file; call it after ``readHeader()``.
     package func makeEngine() throws(CoderError) -> PNGEngine {
         guard let reader else { throw CoderError(.misuse, "the header was not read") }
         return try PNGEngine(reader, host: host)
     }
 
-    /// An engine that leaves samples as they are stored: indices for colors, no transparent color; samples of less than 8
-    /// bits fill 8.
+    /// Returns an engine that leaves samples as stored: indices instead of colors, no transparent color. Samples of
+    /// less than 8 bits become 8 bits.
     func makeStoredEngine() throws(CoderError) -> PNGEngine {
         guard let reader else { throw CoderError(.misuse, "the header was not read") }
         return try PNGEngine(reader, host: host, isStored: true)
     }
 
-    /// The format of stored samples; an index or a gray of less than 8 bits fills 8.
+    /// The format of stored samples; an index or a gray of less than 8 bits becomes 8 bits.
     var storedFormat: PixelFormat? {
         guard let header else { return nil }
         let isColor = header.colorType & 2 != 0 && header.colorType != 3
@@ -95,12 +95,12 @@ package final class PNGFile {
         return PixelFormat(channels, bits: header.depth == 16 ? 16 : 8)
     }
 
-    /// Passes on what libpng complained of.
+    /// Passes on libpng's warnings.
     package func passWarnings() { reader?.takeWarnings().forEach(host.warn) }
 
     // MARK: Reading
 
-    /// Notes the chunks in front of the first IDAT and answers where that stands.
+    /// Records the chunks in front of the first IDAT and returns its position.
     private func walkToData() throws(CoderError) -> Int {
         while firstData == nil {
             let chunk = try PNGChunk(at: walked, in: source)
@@ -115,14 +115,14 @@ package final class PNGFile {
                 break
             }
             try ByteReader(source, at: walked).require(chunk.range.count)
-            if chunk.kind == .imageEnd { throw .corrupt("the file holds no pixels", at: walked) }
+            if chunk.kind == .imageEnd { throw .corrupt("the file has no pixels", at: walked) }
             note(chunk)
             walked = chunk.range.upperBound
         }
         return firstData ?? 0
     }
 
-    /// Notes the metadata that stands behind the pixels; damage there concerns nobody here.
+    /// Records the metadata behind the pixels; ignores damage there.
     private func walkTail(from data: Int) {
         if walked > data { return }
         var position = data
@@ -135,7 +135,7 @@ package final class PNGFile {
         walked = position + 1
     }
 
-    /// The number of chunks that are kept; libpng's own default is the same (PNG_USER_CHUNK_CACHE_MAX).
+    /// The maximum number of recorded chunks; libpng has the same default (PNG_USER_CHUNK_CACHE_MAX).
     private static let maxChunks = 1000
 
     private func note(_ chunk: PNGChunk) {
@@ -144,7 +144,7 @@ package final class PNGFile {
         if !chunk.kind.isAncillary || chunks.count < Self.maxChunks { chunks.append(chunk) }
     }
 
-    /// Looks at the size before anybody takes memory for rows.
+    /// Checks the size before any memory for rows is allocated.
     private func checkHeader() throws(CoderError) {
         var fields = ByteReader(source, at: chunks[0].data.lowerBound)
         let width = Int(try fields.u32BE())
@@ -154,7 +154,7 @@ package final class PNGFile {
         }
     }
 
-    /// A reader that has seen everything in front of the first IDAT that concerns the pixels.
+    /// Returns a reader that has read all chunks in front of the first IDAT that affect the pixels.
     private func startReader(before data: Int) throws(CoderError) -> PNGReader {
         let reader = try PNGReader(limits: limits)
         try reader.push(0..<PNGCursor.signature.count, of: source)

@@ -1,15 +1,15 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Everything beside the pixels.
+/// Reads the metadata of a file.
 ///
-/// libpng unpacks profiles and texts in a reader of their own, one chunk at a time, so that damage and bombs there
-/// never reach the pixels. The rest is read here.
+/// libpng unpacks profiles and texts in a separate reader, one chunk at a time, so that damage and bombs in them never
+/// affect the pixels. This file reads the rest.
 final class PNGMetadata {
     /// The keyword of an XMP packet in iTXt (XMP specification part 3, 1.1.5).
     static let xmpKeyword = "XML:com.adobe.xmp"
 
-    /// What a byte of deflate can stand for at most (zlib, "Maximum Compression Factor").
+    /// The maximum compression factor of deflate (zlib, "Maximum Compression Factor").
     private static let mostInflation = 1032
 
     private let source: ByteSource
@@ -24,7 +24,7 @@ final class PNGMetadata {
         self.host = host
     }
 
-    /// Adds colours, density and orientation to the facts.
+    /// Adds colors, density and orientation to the facts.
     func describe(_ info: inout ImageInfo, chunks: [PNGChunk], before data: Int) throws(CoderError) {
         for chunk in chunks where chunk.kind.concernsMetadata {
             let isEarly = chunk.offset < data
@@ -40,14 +40,16 @@ final class PNGMetadata {
                 let fields = source.bytes(chunk.data)
                 info.color.codePoints = CodePoints(
                     primaries: fields[0], transfer: fields[1], matrix: fields[2], isFullRange: fields[3] != 0)
-                // cICP comes before every other description (PNG 3rd edition, 4.3).
+                // cICP overrides every other description (PNG 3rd edition, 4.3).
                 info.color.prefersCodePoints = true
             case (.gAMA, true):
                 if intact(chunk, length: 4) { info.color.gamma = try numbers(chunk, 1)[0] }
             case (.cHRM, true):
                 if intact(chunk, length: 32) { info.color.primaries = PrimaryPoints(cHRM: try numbers(chunk, 8)) }
             case (.mDCV, true):
-                if intact(chunk, length: 24) { info.color.mastering = try MasteringDisplay(mDCV: source.bytes(chunk.data)) }
+                if intact(chunk, length: 24) {
+                    info.color.mastering = try MasteringDisplay(mDCV: source.bytes(chunk.data))
+                }
             case (.cLLI, true):
                 guard intact(chunk, length: 8) else { continue }
                 let levels = try numbers(chunk, 2)
@@ -64,23 +66,23 @@ final class PNGMetadata {
         }
     }
 
-    /// The blobs, in the order of the file.
+    /// Returns the blobs in file order.
     func blobs(chunks: [PNGChunk], before data: Int) throws(CoderError) -> [MetadataBlob] {
         var blobs: [MetadataBlob] = []
         if let profile { blobs.append(MetadataBlob(.icc, profile)) }
-        // Each blob has its limit; all texts together have the same one, or a thousand small bombs would pass.
+        // Each blob has its limit; all texts together have the same limit, to stop a thousand small bombs.
         var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : Int.max
-        // What was inflated only to be found too long, or broken, costs time all the same.
+        // Data that was inflated but then rejected also costs time.
         var vain = limits.maxMetadataBytes > 0 ? 4 * limits.maxMetadataBytes : Int.max
         var hasExif = false
-        // The chunk of its own comes before the older form as text.
+        // eXIf comes before the older form as text.
         let hasExifChunk = chunks.contains { $0.kind == .eXIf }
         for chunk in chunks {
             switch chunk.kind {
             case .eXIf:
                 // Only one is allowed (PNG 3rd edition, 11.3.4.5), and `describe` takes the orientation of the first.
                 if hasExif {
-                    complain("a second chunk of Exif is not read")
+                    complain("ignored a second Exif chunk")
                 } else if let exif = exif(chunk) {
                     blobs.append(MetadataBlob(.exif, exif))
                     hasExif = true
@@ -122,18 +124,18 @@ final class PNGMetadata {
     }
 
     private func complainOfText() {
-        complain("some text was left out: all of it is above the limit of \(limits.maxMetadataBytes) bytes")
+        complain("ignored some text: all text together exceeds the limit of \(limits.maxMetadataBytes) bytes")
     }
 
     // MARK: Single chunks
 
     private func unpackProfile(_ chunk: PNGChunk, header: PNGChunk) throws(CoderError) -> [UInt8]? {
-        // libpng would take a profile with a wrong checksum.
+        // libpng would accept a profile with a wrong checksum.
         guard fits(chunk), intact(chunk) else { return nil }
         return try unpack([header, chunk]) { $0.profile }
     }
 
-    /// Lets libpng read some chunks and nothing else.
+    /// Makes libpng read only these chunks.
     private func unpack<T>(_ chunks: [PNGChunk], with body: (PNGReader) -> T?) throws(CoderError) -> T? {
         let reader = try PNGReader(limits: limits)
         do throws(CoderError) {
@@ -152,7 +154,7 @@ final class PNGMetadata {
         // II or MM (PNG 3rd edition, 11.3.4.5); some writers put "Exif\0\0" in front as in JPEG.
         let offset = bytes.starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) ? 6 : 0
         guard bytes.count >= offset + 8, bytes[offset] == bytes[offset + 1], [0x49, 0x4D].contains(bytes[offset]) else {
-            complain("the Exif data does not begin with a byte order and was left out")
+            complain("ignored Exif data that does not begin with a byte order")
             return nil
         }
         return Array(bytes[offset...])
@@ -160,13 +162,13 @@ final class PNGMetadata {
 
     private func fits(_ chunk: PNGChunk) -> Bool {
         if limits.maxMetadataBytes == 0 || chunk.length <= limits.maxMetadataBytes { return true }
-        complain("metadata of \(chunk.length) bytes was left out: the limit is \(limits.maxMetadataBytes)")
+        complain("ignored metadata of \(chunk.length) bytes: the limit is \(limits.maxMetadataBytes)")
         return false
     }
 
     private func intact(_ chunk: PNGChunk, length: Int? = nil) -> Bool {
         if (length ?? chunk.length) == chunk.length, chunk.isIntact(in: source) { return true }
-        complain("a chunk of metadata is damaged and was left out")
+        complain("ignored a damaged metadata chunk")
         return false
     }
 

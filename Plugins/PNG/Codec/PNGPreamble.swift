@@ -1,9 +1,9 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Everything of a PNG in front of its pixels; also for a room that writes the pixels by itself.
+/// Makes all chunks of a PNG in front of its pixels; the APNG plugin also uses it.
 public enum PNGPreamble {
-    /// Whether a PNG can hold this piece of metadata.
+    /// Whether a PNG can store this piece of metadata.
     public static func carries(_ blob: MetadataBlob, of info: ImageInfo) -> Bool {
         switch blob.kind {
         case .icc: !blob.bytes.isEmpty
@@ -14,12 +14,12 @@ public enum PNGPreamble {
         }
     }
 
-    /// The bytes from the signature up to the last chunk before the pixels.
+    /// Returns the bytes from the signature up to the last chunk before the pixels.
     ///
-    /// - Parameter depth: bits of a sample, or of an index.
-    /// - Parameter colorType: as in IHDR.
+    /// - Parameter depth: the bits of a sample, or of an index.
+    /// - Parameter colorType: the color type of IHDR.
     /// - Parameter palette: RGBA, four bytes an entry; those that are not opaque should come first.
-    /// - Parameter transparent: entries in tRNS; nil: up to the last that is not opaque.
+    /// - Parameter transparent: the number of entries in tRNS; nil: up to the last that is not opaque.
     public static func bytes(
         _ info: ImageInfo, depth: Int, colorType: UInt8, isInterlaced: Bool = false, palette: [UInt8]? = nil,
         transparent: Int? = nil, blobs: [MetadataBlob], host: HostServices
@@ -38,7 +38,7 @@ public enum PNGPreamble {
         return sink.written
     }
 
-    /// Hands everything that is known to libpng, in front of the pixels.
+    /// Passes all data in front of the pixels to libpng.
     static func embed(
         _ blobs: [MetadataBlob], of info: ImageInfo, into writer: PNGWriter, host: HostServices
     ) {
@@ -49,7 +49,7 @@ public enum PNGPreamble {
                 switch blob.kind {
                 case .icc: writer.setProfile(blob.bytes)
                 case .exif: writer.setExif(blob.bytes)
-                // Readers look for the packet with their eyes shut, so it stays readable (XMP part 3, 1.1.5).
+                // Readers scan files for the packet without parsing them, so it stays uncompressed (XMP part 3, 1.1.5).
                 case .xmp: writer.addText(PNGMetadata.xmpKeyword, text, isUTF8: true, isCompressed: false)
                 case .text:
                     writer.addText(
@@ -58,7 +58,7 @@ public enum PNGPreamble {
                 case .raw, .iptc: false
                 }
             if blob.kind == .icc { hasProfile = isTaken }
-            if !isTaken { host.warn("metadata of the kind \(blob.kind) was left out: it does not fit this picture") }
+            if !isTaken { host.warn("ignored \(blob.kind) metadata: it does not fit this image") }
         }
         embedColor(info.color, into: writer, hasProfile: hasProfile)
         switch info.density {
@@ -71,7 +71,7 @@ public enum PNGPreamble {
     private static func embedColor(_ color: ColorDescription, into writer: PNGWriter, hasProfile: Bool) {
         if let bytes = color.mastering?.mDCV { _ = writer.addChunk("mDCV", bytes) }
         if let light = color.contentLight { _ = writer.addChunk("cLLI", light.cLLI) }
-        // One description of the colors alone: a profile, code points, or numbers.
+        // Only one description of the colors: a profile, code points, or numbers.
         guard let points = color.codePoints, points.primaries != 2 || points.transfer != 2 else {
             if hasProfile { return }
             if let gamma = color.gamma { _ = writer.addChunk("gAMA", bigEndian(gamma)) }
@@ -83,7 +83,7 @@ public enum PNGPreamble {
             _ = writer.setSRGB()
             return
         }
-        // The samples of PNG are RGB of full range, whatever they were before (PNG 3rd edition, 11.3.2.6).
+        // PNG samples are full-range RGB, whatever the source was (PNG 3rd edition, 11.3.2.6).
         _ = writer.addChunk("cICP", [points.primaries, points.transfer, 0, 1])
     }
 

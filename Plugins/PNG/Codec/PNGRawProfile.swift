@@ -8,9 +8,9 @@ enum PNGRawProfile {
     private static let exifHead = Array("Exif".utf8) + [0, 0]
     private static let xmpHead = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0]
 
-    /// The Exif or XMP of a text; nil for other texts, and for one that is damaged or of another kind than its type.
+    /// Returns the Exif or XMP of a text; nil for other texts, and for a damaged one or one whose type does not match.
     ///
-    /// Viewers do not turn an image as such Exif says: its orientation becomes upright.
+    /// Viewers do not apply the orientation of such Exif data: it becomes upright.
     static func blob(of keyword: String, _ text: [UInt8]) -> MetadataBlob? {
         guard keyword.lowercased().hasPrefix("raw profile type "), let kind = MetadataBlob.kind(ofText: keyword),
             kind == .exif || kind == .xmp, let bytes = unpack(text)
@@ -25,7 +25,7 @@ enum PNGRawProfile {
         return MetadataBlob(.exif, ExifOrientation.replacing(exif, with: .up))
     }
 
-    /// The bytes behind the name and the length, which have to agree.
+    /// Returns the bytes behind the name and the length; the length must match.
     private static func unpack(_ text: [UInt8]) -> [UInt8]? {
         var rest = text[...]
         func isSpace(_ byte: UInt8) -> Bool { [0x0A, 0x0D, 0x20].contains(byte) }

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Decides what samples a still is written with.
+/// Chooses the sample form of a still.
 struct SampleChooser {
     let options: CoderOptions
     let effort: StillEffort
@@ -14,10 +14,10 @@ struct SampleChooser {
         var filters: UInt8
     }
 
-    /// Whether the samples depend on all pixels.
+    /// Whether the choice depends on all pixels.
     var needsWholeImage: Bool { effort.reducesSamples || options.bool("png.palette") == true }
 
-    /// The samples as they come.
+    /// Returns the sample form of the input.
     func plain(_ format: PixelFormat) throws(CoderError) -> Choice {
         let isColor = format.channels == .rgb || format.channels == .rgba
         return Choice(
@@ -34,7 +34,7 @@ struct SampleChooser {
         var plain = try plain(format)
         if effort.reducesSamples {
             let survey = try SampleSurvey(of: surface, host: host)
-            // A profile of three colours says nothing of gray.
+            // A profile for RGB does not describe gray.
             if survey.isGray, !info.color.hasProfile, !blobs.contains(where: { $0.kind == .icc }) {
                 plain.layout.colorType &= ~2
             }
@@ -51,14 +51,14 @@ struct SampleChooser {
             layout: RowCompressor.Layout(colorType: 3, depth: palette.depth), palette: palette,
             filters: try filters(isIndexed: true))
         if isWanted { return indexed }
-        // PLTE and tRNS, each with its frame.
+        // PLTE and tRNS, each with its chunk overhead.
         let extra = palette.entries.count + 24
         let isSmaller =
             try length(of: surface, indexed, compressor) + extra < length(of: surface, plain, compressor)
         return isSmaller ? indexed : plain
     }
 
-    /// About how long the stream would be.
+    /// Estimates the length of the stream.
     private func length(
         of surface: borrowing Surface, _ choice: Choice, _ compressor: RowCompressor
     ) throws(CoderError) -> Int {
@@ -74,7 +74,7 @@ struct SampleChooser {
         return compressor.length
     }
 
-    /// The filters to choose from.
+    /// The allowed filters.
     private func filters(isIndexed: Bool) throws(CoderError) -> UInt8 {
         switch options.string("png.filter") ?? "adaptive" {
         case "none": 0x01
@@ -84,7 +84,7 @@ struct SampleChooser {
         case "paeth": 0x10
         // Filters help neither indices nor stored data (PNG 3rd edition, 12.7).
         case "adaptive": isIndexed || effort.isStored ? StillEffort.unfiltered : StillEffort.adaptive
-        case let name: throw .invalidArgument("png.filter has no value \(name)")
+        case let name: throw .invalidArgument("invalid png.filter \(name)")
         }
     }
 }

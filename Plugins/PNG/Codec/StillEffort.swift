@@ -1,14 +1,15 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// What an effort of 0 … 9 buys for a still.
+/// The settings for an effort of 0 … 9 of a still.
 struct StillEffort {
-    /// All filters, for a choice row by row.
+    /// All filters; the encoder chooses one for each row.
     static let adaptive: UInt8 = 0x1F
     static let unfiltered: UInt8 = 0x01
-    /// libdeflate keeps all filtered rows and the result; beyond this zlib, which keeps neither, takes its place.
+    /// The memory limit for libdeflate, which keeps all filtered rows and the result; beyond it zlib is used, which
+    /// keeps neither.
     private static let budget = 256 << 20
-    /// The longest input for which the highest level is worth the time: nothing stops libdeflate on its way.
+    /// The longest input for the highest level: libdeflate cannot be interrupted.
     private static let longest = 16 << 20
 
     let value: Int
@@ -16,15 +17,15 @@ struct StillEffort {
     init(_ options: CoderOptions) throws(CoderError) {
         value = options.integer(OptionKey.effort) ?? 6
         guard (0...9).contains(value) else {
-            throw .invalidArgument("effort is \(value)", hint: "it goes from 0 to 9")
+            throw .invalidArgument("invalid effort \(value)", hint: "use 0 to 9")
         }
     }
 
     var isStored: Bool { value == 0 }
-    /// Whether samples that say nothing are looked for.
+    /// Whether to remove redundant samples.
     var reducesSamples: Bool { value >= 7 }
 
-    /// The compression of an image of `total` bytes of filtered rows.
+    /// Returns the compression of an image of `total` bytes of filtered rows.
     private func usual(total: Int, filters: UInt8) -> RowCompressor.Effort {
         switch value {
         case 0: return RowCompressor.Effort(.zlib, level: 0, filters: filters)
@@ -35,15 +36,15 @@ struct StillEffort {
         }
     }
 
-    /// The compression of `total` bytes of filtered rows at once, and the memory that was reserved for it.
+    /// Returns the compression of `total` bytes of filtered rows at once, and the memory reserved for it.
     func method(total: Int, filters: UInt8, host: HostServices) -> (effort: RowCompressor.Effort, reserved: Int) {
         let (effort, _, reserved) = method(
             total: total, ofEach: total, lanes: 1, atLeast: 1, filters: filters, host: host)
         return (effort, reserved)
     }
 
-    /// The compression of `total` bytes in strips of `bytes`, how many of them at the same time, and the memory that was
-    /// reserved for that.
+    /// Returns the compression of `total` bytes in strips of `bytes`, the number of strips at the same time, and the
+    /// memory reserved for them.
     func method(
         total: Int, ofEach bytes: Int, lanes most: Int, atLeast least: Int, filters: UInt8, host: HostServices
     ) -> (effort: RowCompressor.Effort, lanes: Int, reserved: Int) {

@@ -1,5 +1,5 @@
 /*
- * png_adam7.c - puts the pixels of interlaced rows into place.
+ * png_adam7.c - places the pixels of interlaced rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +46,7 @@ uint32_t png_place_blocks(uint8_t *pixels, size_t stride, size_t pixel, const pn
         uint64_t stop = x + g->block_w < g->width ? x + g->block_w : g->width;
         for (uint64_t i = x; i < stop; i++) memcpy(to + i * pixel, row, pixel);
     }
-    /* A block never covers a pixel of an earlier pass, so copies of this row's blocks alone are right. */
+    /* A block never covers a pixel of an earlier pass, so it is enough to copy this row's blocks. */
     for (uint32_t below = y + 1; below < end; below++) {
         uint8_t *copy = pixels + below * stride;
         for (uint64_t x = g->x; x < g->width; x += g->dx) {

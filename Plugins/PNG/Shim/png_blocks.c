@@ -23,7 +23,7 @@ static void sort(uint64_t *keys, unsigned count) {
         }
 }
 
-/* The lengths of a prefix code of at most `limit` bits: Huffman's, and where that is longer, leaves are moved up until
+/* The lengths of a prefix code of at most `limit` bits: Huffman's; if that is longer, leaves move up until
  * the code fits (Kraft). A single code has one bit. */
 static void find_lengths(const uint32_t *counts, unsigned number, unsigned limit, uint8_t *lengths) {
     uint64_t keys[MOST_CODES], weights[2 * MOST_CODES];
@@ -67,7 +67,7 @@ static void find_lengths(const uint32_t *counts, unsigned number, unsigned limit
         for (unsigned k = 0; k < per_length[bits]; k++) lengths[keys[i++] & 0xFFFF] = (uint8_t)bits;
 }
 
-/* The codes of these lengths, the first bit lowest (RFC 1951, 3.2.2). */
+/* Makes the codes of these lengths, the first bit lowest (RFC 1951, 3.2.2). */
 static void find_codes(const uint8_t *lengths, unsigned number, uint16_t *codes) {
     unsigned counts[MOST_BITS + 1] = {0}, next[MOST_BITS + 1] = {0}, code = 0;
     for (unsigned i = 0; i < number; i++) counts[lengths[i]]++;
@@ -96,7 +96,7 @@ static int make_room(png_bits *b, size_t count) {
     return 1;
 }
 
-/* At most 48 bits; there is room for eight bytes. */
+/* Writes at most 48 bits; there is room for eight bytes. */
 static inline void put(png_bits *b, uint64_t value, unsigned count) {
     b->word |= value << b->fill;
     b->fill += count;
@@ -127,7 +127,7 @@ static void add_run(form *f, unsigned code, unsigned extra) {
     f->extra[f->run_count++] = (uint8_t)extra;
 }
 
-/* Lengths as runs (RFC 1951, 3.2.7). */
+/* Writes lengths as runs (RFC 1951, 3.2.7). */
 static void find_runs(form *f) {
     uint8_t  all[MOST_CODES + PNG_DISTANCES];
     unsigned count = f->literal_count + f->distance_count;
@@ -145,7 +145,7 @@ static void find_runs(form *f) {
         }
         unsigned most = value ? 6 : 138;
         while (run >= 3) {
-            /* Nothing shorter than three is left over. */
+            /* No rest shorter than three remains. */
             unsigned part = run > most ? (run - most < 3 && run - 3 >= 3 && run - 3 < most ? run - 3 : most) : run;
             if (value)
                 add_run(f, 16, part - 3);
@@ -159,7 +159,7 @@ static void find_runs(form *f) {
     }
 }
 
-/* Chooses the codes of a block; answers the bits of its header. */
+/* Chooses the codes of a block; returns the bits of its header. */
 static uint64_t plan(form *f, const png_statistics *s) {
     uint32_t counts[19] = {0};
     find_lengths(s->literals, PNG_LITERALS, MOST_BITS, f->literals);
@@ -168,7 +168,7 @@ static uint64_t plan(form *f, const png_statistics *s) {
     f->distance_count = PNG_DISTANCES;
     while (f->literal_count > 257 && !f->literals[f->literal_count - 1]) f->literal_count--;
     while (f->distance_count > 1 && !f->distances[f->distance_count - 1]) f->distance_count--;
-    /* Some readers want a distance where there is none. */
+    /* Some readers require a distance code even if none is used. */
     if (f->distance_count == 1 && !f->distances[0]) f->distances[0] = 1;
     find_runs(f);
     for (unsigned i = 0; i < f->run_count; i++) counts[f->runs[i]]++;

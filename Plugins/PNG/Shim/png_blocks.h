@@ -1,5 +1,5 @@
 /*
- * png_blocks.h - the pieces of a deflate stream: matches, statistics, prefix codes, blocks; inside the shim only.
+ * png_blocks.h - the parts of a deflate stream: matches, statistics, prefix codes, blocks; internal to the shim.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #define PNG_LONGEST   258
 #define PNG_SHORTEST  3
 
-/* A string that stood `distance` + 1 bytes before. */
+/* A string that appeared `distance` + 1 bytes before. */
 typedef struct png_match {
     uint32_t at;
     uint16_t length, distance;
@@ -27,10 +27,10 @@ typedef struct png_matches {
     size_t     count, capacity;
 } png_matches;
 
-/* Answers 0 without memory. */
+/* Returns 0 without memory. */
 int png_add_match(png_matches *matches, png_match match);
 
-/* The code of a length or distance, and what stands behind it. */
+/* The code of a length or distance, and its extra bits. */
 typedef struct png_codes {
     uint8_t  length_code[PNG_LONGEST + 1];
     uint8_t  near_code[256], far_code[256]; /* of distances up to 256, and of 128 at a time */
@@ -52,55 +52,55 @@ static inline float png_log2(const png_codes *c, uint32_t value) {
     return c->log2[value >> shift] + (float)shift;
 }
 
-/* How often each code stands in a block. */
+/* The number of uses of each code in a block. */
 typedef struct png_statistics {
     uint32_t literals[PNG_LITERALS], distances[PNG_DISTANCES];
 } png_statistics;
 
-/* About how many bits a block of these codes takes, with its header. */
+/* Estimates the bits of a block of these codes, with its header. */
 float png_estimate(const png_codes *codes, const png_statistics *s);
 
 /* ---- reading ---- */
 
-/* Collects the matches of a zlib stream of `size` bytes that a compressor made a moment ago. Answers 0 without memory, or
- * when it is none. */
+/* Collects the matches of a zlib stream of `size` bytes from our own compressor. Returns 0 without memory, or
+ * if it is invalid. */
 int png_read_matches(const uint8_t *stream, size_t count, size_t size, png_matches *matches);
 
-/* ---- finding ---- */
+/* ---- choosing ---- */
 
 typedef struct png_parser {
-    uint32_t *costs, *choices; /* by place in the block; room for one more than the longest */
+    uint32_t *costs, *choices; /* by position in the block; room for one more than the longest */
 } png_parser;
 
-/* Chooses the cheapest way through the bytes `begin` ..< `end` by the prices that follow from `s`: literals, and the
+/* Chooses the cheapest codes for the bytes `begin` ..< `end` by the prices from `s`: literals, and the
  * `known` matches, whole or cut. `from` is the first match of interest and moves on. */
 int png_parse(const png_codes *codes, const png_parser *parser, const uint8_t *bytes, uint32_t begin, uint32_t end,
               const png_matches *known, size_t *from, const png_statistics *s, png_matches *chosen);
 
 /* ---- writing ---- */
 
-/* Bits on their way into memory, the lowest first. */
+/* Bits before they are written to memory, the lowest first. */
 typedef struct png_bits {
     uint8_t *bytes;
     size_t   count, capacity;
     uint64_t word;
     unsigned fill;
-    uint8_t  failed; /* there is no memory */
+    uint8_t  failed; /* out of memory */
 } png_bits;
 
 /* A part of the data that becomes one block. */
 typedef struct png_block {
     uint32_t       begin, end;
-    size_t         first, last; /* of the matches in it, behind the last one */
+    size_t         first, last; /* the range of its matches */
     png_statistics statistics;
 } png_block;
 
 /* Writes a block in the shortest of the three forms. */
 void png_write_block(png_bits *bits, const png_codes *codes, const png_block *block, const uint8_t *bytes,
                      const png_match *matches, int is_last);
-/* Bits of a block with codes of its own, without its first three. */
+/* Returns the bits of a block with its own codes, without its first three. */
 uint64_t png_block_bits(const png_statistics *s);
-/* Fills up the last byte. */
+/* Fills the last byte. */
 void png_end_bits(png_bits *bits);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * png_choose.c - which filter a row gets, by what the row costs under each of them.
+ * png_choose.c - chooses the filter of a row by its cost under each filter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define FILTERS 5
-/* Rows that count for the history. */
+/* The number of rows in the history. */
 #define HISTORY 8
 #define LOGS    4096
-/* Bytes of a row up to which it is quicker to undo counts one by one than to clear all of them: of bytes, of pairs. */
+/* Row lengths up to which undoing single counts is faster than clearing all counts: of bytes, of pairs. */
 #define SHORT 384
 #define LONG  1024
 
@@ -25,8 +25,8 @@ struct png_chooser {
     uint8_t  *filtered[FILTERS];
     uint32_t  history[256], history_total;
     uint8_t   seen[1 << 13];      /* a bit for each pair of bytes */
-    uint32_t *pairs;              /* how often each stands in the row */
-    float     log2[LOGS], steps[LOGS]; /* by how much n log n grows when n grows by one */
+    uint32_t *pairs;              /* the number of each in the row */
+    float     log2[LOGS], steps[LOGS]; /* the growth of n log n when n grows by one */
 };
 
 png_chooser *png_chooser_open(size_t count) {
@@ -67,7 +67,7 @@ static float log2_of(const png_chooser *c, uint32_t value) {
     return c->log2[value >> shift] + (float)shift;
 }
 
-/* Counts bytes in four tables, so that equal neighbours need not wait for each other. */
+/* Counts bytes in four tables, so that equal neighbors do not wait for each other. */
 static void count_bytes(uint32_t counts[256], const uint8_t *bytes, size_t count) {
     uint32_t parts[4][256] = {{0}};
     size_t   i = 0;
@@ -79,7 +79,7 @@ static void count_bytes(uint32_t counts[256], const uint8_t *bytes, size_t count
 
 static float step_of(const png_chooser *c, uint32_t n) { return c->steps[n < LOGS ? n : LOGS - 1]; }
 
-/* Less the more a few values prevail. */
+/* The entropy: lower if few values dominate. */
 static float entropy(png_chooser *c, const uint8_t *bytes, size_t count) {
     uint32_t counts[256];
     float    bits = 0;
@@ -93,7 +93,7 @@ static float entropy(png_chooser *c, const uint8_t *bytes, size_t count) {
     return bits;
 }
 
-/* The bits of a row under the statistics of the rows before and its own. */
+/* Returns the bits of a row under the joint statistics of earlier rows and its own. */
 static float history_bits(png_chooser *c, const uint8_t *bytes, size_t count) {
     uint32_t counts[256];
     float    bits = 0, total = log2_of(c, c->history_total + (uint32_t)count);

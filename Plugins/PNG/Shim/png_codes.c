@@ -1,5 +1,5 @@
 /*
- * png_codes.c - tables of deflate, and what a block is about to cost.
+ * png_codes.c - tables of deflate, and the estimated cost of a block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ int png_add_match(png_matches *m, png_match match) {
     return 1;
 }
 
-/* The entropy of codes, of which none is shorter than a bit, and what stands behind them. */
+/* Returns the entropy of codes, each at least one bit, and their extra bits. */
 static float body(const png_codes *c, const uint32_t *counts, unsigned number, unsigned plain, const uint8_t *extra) {
     uint32_t total = 0, behind = 0, most = 0;
     float    bits = 0;
@@ -65,8 +65,8 @@ static float body(const png_codes *c, const uint32_t *counts, unsigned number, u
     return bits * 1.007f + (float)behind;
 }
 
-/* The lengths of codes: those in use, and runs of others in between. By regression over three thousand blocks, to which
- * the factor above, for codes of whole bits, belongs. */
+/* The lengths of codes: of used codes, and of runs of unused codes between them. By regression over 3,000 blocks,
+ * together with the factor above for codes of whole bits. */
 static float lengths(const uint32_t *counts, unsigned number) {
     unsigned used = 0, gaps = 0, single = 0, run = 0;
     for (unsigned i = 0; i < number; i++) {

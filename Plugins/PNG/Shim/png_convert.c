@@ -1,5 +1,5 @@
 /*
- * png_convert.c - stored pixels become those of the picture: any depth to 8 or 16 bits, palette and tRNS resolved.
+ * png_convert.c - converts stored pixels to image pixels: any depth to 8 or 16 bits, palette and tRNS resolved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* One sample of each byte or of less (PNG 3rd edition, 7.2), times `scale`. */
+/* Reads samples of one byte or less (PNG 3rd edition, 7.2), times `scale`. */
 static void unpack(uint8_t *to, const uint8_t *from, size_t width, unsigned depth, unsigned scale) {
     unsigned mask = (1u << depth) - 1, in_byte = 8 / depth;
     size_t x = 0;
@@ -28,7 +28,7 @@ INLINE unsigned sample(const uint8_t *p, unsigned i, unsigned bits) {
     return bits == 16 ? (unsigned)p[2 * i] << 8 | p[2 * i + 1] : p[i];
 }
 
-/* The upper half of 16 bits where 8 are wanted; never the other way round. */
+/* Takes the upper half of 16 bits for 8; never the reverse. */
 INLINE void put(uint8_t *p, unsigned i, unsigned bits, unsigned value, unsigned from_bits) {
     if (bits == 16) {
         uint16_t whole = (uint16_t)value;
@@ -83,7 +83,7 @@ INLINE void with_channels(const png_conversion *c, uint8_t *to, const uint8_t *f
     }
 }
 
-/* RGB to RGBA, four bytes at a time; reads one byte behind the row. */
+/* Converts RGB to RGBA, four bytes at a time; reads one byte behind the row. */
 static void add_alpha_plain(uint8_t *to, const uint8_t *from, size_t width) {
     static const uint8_t opaque[4] = {0, 0, 0, 0xFF};
     uint32_t alpha;
@@ -98,7 +98,7 @@ static void add_alpha_plain(uint8_t *to, const uint8_t *from, size_t width) {
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* The same, four pixels at a time, where single bytes can be shuffled; reads four bytes behind the row. */
+/* The same, four pixels at a time, with byte shuffles; reads four bytes behind the row. */
 INLINE void add_alpha_four(uint8_t *to, const uint8_t *from, size_t width) {
     const bytes16 alpha = {0, 0, 0, 0xFF, 0, 0, 0, 0xFF, 0, 0, 0, 0xFF, 0, 0, 0, 0xFF};
     size_t x = 0;

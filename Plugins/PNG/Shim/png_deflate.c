@@ -88,7 +88,7 @@ static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
     return d->input ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
 }
 
-/* Makes room for so many bytes of output in all. */
+/* Reserves a total of this many bytes of output. */
 static int32_t grow(pngshim_deflater *d, size_t capacity) {
     if (capacity <= d->capacity) return PNGSHIM_OK;
     uint8_t *larger = realloc(d->bytes, capacity);
@@ -98,13 +98,13 @@ static int32_t grow(pngshim_deflater *d, size_t capacity) {
     return PNGSHIM_OK;
 }
 
-/* Keeps bytes, and compresses all of them once the last are there. */
+/* Keeps bytes, and compresses all of them once the last have arrived. */
 static int32_t push_whole(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
     if (count > d->input_capacity - d->input_count) return PNGSHIM_FAILED;
     if (count) memcpy(d->input + d->input_count, bytes, count);
     d->input_count += count;
     if (!is_last) return PNGSHIM_OK;
-    /* Of a stream its head and checksum are part of the bound. */
+    /* The bound includes the head and checksum of a stream. */
     size_t bound = libdeflate_zlib_compress_bound(d->whole, d->input_count), room = d->count + bound + PNG_JOIN_ROOM;
     int32_t status = grow(d, room);
     if (status != PNGSHIM_OK) return status;
@@ -120,7 +120,7 @@ static int32_t push_whole(pngshim_deflater *d, const uint8_t *bytes, uint64_t co
     return d->length ? PNGSHIM_OK : PNGSHIM_FAILED;
 }
 
-/* The head of a zlib stream: a window of 32 KiB, and about how hard was tried (RFC 1950, 2.2). */
+/* The head of a zlib stream: a window of 32 KiB, and the approximate effort (RFC 1950, 2.2). */
 static int32_t put_head(pngshim_deflater *d) {
     unsigned effort = d->effort.method == PNGSHIM_ISAL ? 1 : d->effort.level;
     unsigned level = effort < 2 ? 0 : effort < 6 ? 1 : effort < 8 ? 2 : 3, head = 0x7800 | level << 6;
@@ -175,12 +175,12 @@ int32_t pngshim_deflater_start(pngshim_deflater *d, const pngshim_effort *effort
         d->zlib_is_raw = is_raw;
         return PNGSHIM_OK;
     }
-    /* Right after a reset nothing is flushed by a change of parameters. */
+    /* Right after a reset, changing parameters flushes no data. */
     if (deflateReset(&d->zlib) != Z_OK || deflateParams(&d->zlib, level, strategy) != Z_OK) return PNGSHIM_FAILED;
     return PNGSHIM_OK;
 }
 
-/* Makes room for a piece of output. */
+/* Reserves a piece of output. */
 static int32_t make_room(pngshim_deflater *d) {
     if (d->effort.measured) d->count = 0;
     if (d->capacity - d->count >= PIECE) return PNGSHIM_OK;
@@ -190,7 +190,7 @@ static int32_t make_room(pngshim_deflater *d) {
 
 /* Compresses one piece that fits an unsigned int. */
 static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t count, uint8_t is_last) {
-    /* Behind a part others follow, unless it is the last one. */
+    /* A part is followed by others, unless it is the last one. */
     uint8_t ends_stream = is_last && (d->effort.part & (PNGSHIM_PART_FIRST | PNGSHIM_PART_MIDDLE)) == 0;
     if (d->effort.method == PNGSHIM_ISAL) {
         d->isal->next_in = (uint8_t *)bytes;
@@ -296,7 +296,7 @@ int32_t pngshim_indices_rows(pngshim_indices *r, const uint8_t *palette, uint8_t
                              uint32_t rows) {
     for (uint32_t y = 0; y < rows; y++, rgba += (uint64_t)width * 4) {
         uint8_t  filter;
-        uint8_t *indices = rgba + (uint64_t)width * 3; /* overtaken by the pixels only when it was read */
+        uint8_t *indices = rgba + (uint64_t)width * 3; /* pixels overwrite an index only after it was read */
         int32_t  status = inflate_exactly(r, &filter, 1);
         if (status == PNGSHIM_OK) status = inflate_exactly(r, indices, width);
         if (status != PNGSHIM_OK || filter != 0) return PNGSHIM_FAILED;

@@ -1,7 +1,7 @@
 /*
- * png_engine.c - compressed bytes are pushed in, rows appear in the caller's memory.
+ * png_engine.c - decodes compressed bytes into rows in the caller's memory.
  *
- *     bytes -> inflate -> work: | prior row | rows ... | part of a row | -> unfiltered there -> converted -> picture
+ *     bytes -> inflate -> work: | prior row | rows ... | part of a row | -> unfiltered in place -> converted -> image
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Inflated at once: enough for the inflater to run long, little enough to stay in a processor's cache. */
+/* The bytes inflated at once: enough to use the inflater well, few enough to stay in a processor's cache. */
 #define WORK ((size_t)256 << 10)
-/* Room to see that the stream holds more than the picture. */
+/* Room to detect that the stream continues after the image. */
 #define SPARE 64
 
 struct pngshim_engine {
@@ -39,8 +39,8 @@ struct pngshim_engine {
 };
 
 #if defined(__x86_64__)
-/* ISA-L's checksums leave the upper parts of the wide registers in use, and until they are cleared every SSE
- * instruction waits for the one that last wrote the same register: the filters take twice the time. */
+/* ISA-L's checksums leave the upper parts of the wide registers in use. Until they are cleared, every SSE
+ * instruction waits for the last write of the same register: the filters take twice the time. */
 __attribute__((target("avx"))) static void clear_upper(void) { __builtin_ia32_vzeroupper(); }
 static void tidy_registers(void) {
     if (__builtin_cpu_supports("avx")) clear_upper();
@@ -58,7 +58,7 @@ static uint32_t pass_size(uint32_t side, unsigned first, unsigned step) {
     return side > first ? (uint32_t)(((uint64_t)side - first + step - 1) / step) : 0;
 }
 
-/* Goes on to the next pass that has pixels. */
+/* Moves to the next pass that has pixels. */
 static void start_pass(pngshim_engine *e, unsigned pass) {
     e->row = 0;
     e->pass_width = e->width;
@@ -90,7 +90,7 @@ void pngshim_engine_colors(pngshim_engine *e, const pngshim_colors *colors) {
     c->depth = colors->depth;
     c->color_type = colors->color_type;
     c->has_key = colors->has_key;
-    /* Samples of less than 8 bits are compared when they are widened. */
+    /* Samples of less than 8 bits are compared when they are expanded. */
     unsigned scale = c->depth < 8 ? 255u / ((1u << c->depth) - 1) : 1, mask = (1u << c->depth) - 1;
     for (int i = 0; i < 3; i++) c->key[i] = (uint16_t)((colors->key[i] & mask) * scale);
     memcpy(c->palette, colors->palette, sizeof c->palette);
@@ -100,7 +100,7 @@ void pngshim_engine_colors(pngshim_engine *e, const pngshim_colors *colors) {
 
 static size_t aligned(size_t count) { return (count + 63) & ~(size_t)63; }
 
-/* The parts of the memory, one behind the other; answers the sum. */
+/* Assigns the parts of the memory; returns the total size. */
 static size_t lay_out(const pngshim_engine *e, uint32_t width, uint32_t height, uint64_t row_bytes, size_t *capacity) {
     size_t stored = stored_bytes(e, width) + 1;
     size_t all = height > WORK / stored ? WORK : (size_t)height * stored;
@@ -135,7 +135,7 @@ int32_t pngshim_engine_begin(pngshim_engine *e, uint32_t width, uint32_t height,
     e->wide = e->indices + aligned(width + (size_t)8);
     e->work = e->wide + aligned(target->row_bytes + PNG_SLACK);
     e->capacity = capacity;
-    /* What lies behind a row is read, and written back as it was. */
+    /* Bytes behind a row are read, and written back unchanged. */
     memset(e->prior, 0, stored_bytes(e, width) + 1 + PNG_SLACK);
     memset(e->work + capacity, 0, PNG_SLACK);
     e->begin = e->end = 0;
@@ -169,10 +169,10 @@ int32_t pngshim_engine_band(pngshim_engine *e, const pngshim_target *target, uin
     return PNGSHIM_OK;
 }
 
-/* Whether the next row has no place in the target. */
+/* Whether the next row does not fit the target. */
 static int is_band_full(const pngshim_engine *e) { return !e->interlaced && e->rows_left && e->row >= e->band_end; }
 
-/* Puts row `e->row` of the pass into the picture. */
+/* Puts row `e->row` of the pass into the image. */
 static void emit(pngshim_engine *e, const uint8_t *stored) {
     uint32_t y = e->row, end;
     if (!e->interlaced) {
@@ -200,7 +200,7 @@ static void emit(pngshim_engine *e, const uint8_t *stored) {
     e->rows_left--;
 }
 
-/* Takes the rows that are whole, and have a place, out of the work memory. */
+/* Moves complete rows that fit the target out of the work memory. */
 static int32_t take_rows(pngshim_engine *e) {
     const uint8_t *prior = NULL;
     int32_t status = PNGSHIM_OK;
@@ -227,7 +227,7 @@ static int32_t take_rows(pngshim_engine *e) {
     return status;
 }
 
-/* Moves what is left in the work memory to its front. */
+/* Moves the rest of the work memory to its front. */
 static void compact(pngshim_engine *e) {
     if (!e->begin) return;
     memmove(e->work, e->work + e->begin, e->end - e->begin);
@@ -248,13 +248,13 @@ static const char *inflate_message(int code) {
 
 int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t count, uint64_t *taken) {
     *taken = count;
-    /* A window above 32 KiB does not exist (RFC 1950, 2.2), and the inflater does not look. */
+    /* A window above 32 KiB does not exist (RFC 1950, 2.2), and the inflater does not check it. */
     if (count && !e->has_begun && bytes[0] >> 4 > 7) {
         e->message = "invalid window size";
         return PNGSHIM_FAILED;
     }
     if (count) e->has_begun = 1;
-    /* What a full band has left. */
+    /* The bytes that a full band left over. */
     if (e->begin < e->end) {
         if (take_rows(e)) return PNGSHIM_FAILED;
         if (!e->rows_left && e->end > e->begin) e->extra = e->ended = 1;
@@ -277,12 +277,12 @@ int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t co
         if (code != ISAL_DECOMP_OK) {
             e->ended = 1;
             e->message = inflate_message(code);
-            /* Once all rows are there only a wrong checksum says that one of them may be wrong. */
+            /* Once all rows are decoded, only a wrong checksum can show that one of them is wrong. */
             return e->rows_left || code == ISAL_INCORRECT_CHECKSUM ? PNGSHIM_FAILED : PNGSHIM_OK;
         }
         if (!e->rows_left && e->end > e->begin) e->extra = e->ended = 1;
         if (!e->rows_left && e->shift) e->ended = 1;
-        /* The last rows may still wait for the next band. */
+        /* The last rows may be pending for the next band. */
         if (e->inflate.block_state == ISAL_BLOCK_FINISH) {
             e->ended = 1;
             count = 0;

@@ -1,5 +1,5 @@
 /*
- * png_filter.c - filters rows, and finds the filter that leaves least.
+ * png_filter.c - filters rows, and finds the filter with the smallest sum.
  *
  * Written with the compiler's vectors: 32 bytes are two registers of SSE2 or NEON, and one of AVX2.
  *
@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-/* Functions with vectors of 32 bytes are all inlined, so that no way of passing them matters. */
+/* Functions with vectors of 32 bytes are all inlined, so that their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define INLINE static inline __attribute__((always_inline))
 #define LANES 32
-/* Steps after which sums of 16 bits are emptied: each adds at most 2 × 128. */
+/* The number of steps after which 16-bit sums are emptied: each adds at most 2 × 128. */
 #define STEPS 255
 
 typedef uint8_t bytes32 __attribute__((vector_size(LANES)));
@@ -33,7 +33,7 @@ INLINE bytes32 larger(bytes32 a, bytes32 b) { return __builtin_elementwise_max(a
 /* The floor of the mean. */
 INLINE bytes32 mean(bytes32 a, bytes32 b) { return (a & b) + ((a ^ b) >> 1); }
 
-/* The guess of Paeth in eight bits: the distances to b and a are differences, and that to c is their sum where b and a
+/* The Paeth prediction in eight bits: the distances to b and a are differences; that to c is their sum where b and a
  * lie on the same side of c, their difference where they do not. */
 INLINE bytes32 paeth(bytes32 a, bytes32 b, bytes32 c) {
     bytes32 b_is_up = (bytes32)(b >= c), a_is_up = (bytes32)(a >= c);

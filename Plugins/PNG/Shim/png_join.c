@@ -1,11 +1,11 @@
 /*
  * png_join.c - finds the last block of a deflate stream without decoding the blocks before it.
  *
- * libdeflate writes whole streams and tells no block boundary. png_join searches the last block from the end: it begins
- * with a header of complete codes, it ends where the stream does, and its symbols are the last 4,096 bytes of the input or
- * more. The bytes of a stored block are those of the image, which could imitate such a block. So where the last block can
- * be a stored one, and where nothing is found, png_join walks through the blocks from the first. An image could imitate a
- * block inside a Huffman-coded one only by solving for its own code; readers would see it by the checksum.
+ * libdeflate writes whole streams and reports no block boundary. png_join searches the last block from the end. This
+ * block begins with a header of complete codes, ends with the stream, and its symbols are at least the last 4,096 bytes
+ * of the input. The bytes of a stored block come from the image and could imitate such a block. So if the last block may
+ * be a stored one, or if none is found, png_join walks through the blocks from the first. An image could imitate a
+ * block inside a Huffman-coded one only by solving for its own code; readers would detect that by the checksum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,14 +18,14 @@
 #define DISTANCES  32
 #define END_SYMBOL 256
 
-/* A block that is found by its header says at least so many bytes: shorter ones could be a coincidence. */
+/* The minimum bytes in a block that is found by its header: a shorter match could be a coincidence. */
 #define LEAST_BYTES 4096
-/* How far from the end a header is searched: libdeflate's blocks hold about 300,000 bytes at most. */
+/* The maximum distance from the end for a header: libdeflate's blocks have about 300,000 bytes at most. */
 #define FARTHEST ((size_t)400000)
 
 typedef struct {
     const uint8_t *bytes;
-    uint64_t       at, end; /* bits */
+    uint64_t       at, end; /* in bits */
 } reader;
 
 /* A Huffman code: symbols of short codes by their bits, those of longer ones by counting (RFC 1951, 3.2.2). */
@@ -39,7 +39,7 @@ typedef struct {
     code    literals, distances;
 } block;
 
-/* At least 56 bits; zeros behind the end. */
+/* Returns at least 56 bits; zeros behind the end. */
 static inline uint64_t peek(const reader *r) {
     uint64_t bits = 0;
     size_t   first = (size_t)(r->at >> 3), count = (size_t)(r->end >> 3);
@@ -66,7 +66,7 @@ static unsigned reversed(unsigned bits, unsigned count) {
     return result;
 }
 
-/* Whether the code is complete, or has one symbol of one bit, or none where that is allowed. */
+/* Whether the code is complete, has one symbol of one bit, or (if allowed) no symbol. */
 static int is_complete(const uint8_t *lengths, unsigned count, int is_distance) {
     uint32_t sum = 0, used = 0;
     for (unsigned i = 0; i < count; i++)
@@ -98,7 +98,7 @@ static void build(code *c, const uint8_t *lengths, unsigned count, unsigned tabl
     }
 }
 
-/* The symbol that the bits begin with, its length behind it as in a table; 0: none. */
+/* Returns the next symbol, and its length as in a table; 0: none. */
 static unsigned find_slowly(const code *c, uint64_t bits) {
     unsigned value = 0, first = 0, index = 0;
     for (unsigned n = 1; n < 16; n++, bits >>= 1) {
@@ -147,7 +147,7 @@ static int read_codes(reader *r, block *b) {
         if (repeats > all - i) return 0;
         memset(lengths + i, (int)value, repeats);
         i += repeats;
-        /* What looks like a header by chance has too many short codes soon. */
+        /* A false header soon has too many short codes. */
         if (value && (fill += repeats << (15 - value)) > 2u << 15) return 0;
         r->at += width;
     }
@@ -175,8 +175,8 @@ static int read_header(reader *r, block *b) {
     return b->type != 3;
 }
 
-/* Goes through the symbols up to the end of the block and counts the bytes that they are. Where `input` is given they are
- * compared with its bytes from `*said` on. */
+/* Walks the symbols up to the end of the block and counts their bytes. With `input`, compares them with
+ * its bytes from `*said` on. */
 static int read_symbols(reader *r, const block *b, const uint8_t *input, size_t input_count, size_t *said) {
     static const uint16_t bases[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
@@ -234,7 +234,7 @@ static unsigned fill_of(uint64_t lengths) {
     return sum;
 }
 
-/* Whether the last block can be a stored one: two bytes of length, their complement, and so many bytes up to the end. */
+/* Whether the last block can be a stored one: two bytes of length, their complement, and that many bytes to the end. */
 static int can_end_stored(const reader *stream) {
     size_t count = (size_t)(stream->end >> 3);
     for (size_t length = 0; length <= 0xFFFF && length + 4 <= count; length++) {
@@ -253,7 +253,7 @@ static int search(const reader *stream, const uint8_t *input, size_t count, bloc
     for (size_t first = bytes - 16; first > nearest; first--) {
         reader r = {stream->bytes, (uint64_t)first << 3, stream->end};
         uint64_t bits = peek(&r);
-        /* A mark of the last block, and the type 2. */
+        /* The mark of the last block, and type 2. */
         for (unsigned found = (unsigned)(bits & ~(bits >> 1) & (bits >> 2) & 0xFF); found; found &= found - 1) {
             r.at = ((uint64_t)first << 3) + (unsigned)__builtin_ctz(found);
             uint64_t head = peek(&r) >> 3;
@@ -263,7 +263,7 @@ static int search(const reader *stream, const uint8_t *input, size_t count, bloc
             uint64_t own = peek(&r) & (~(uint64_t)0 >> (64 - (lengths < 56 ? lengths : 56)));
             unsigned fill = fills[own & 0xFFF] + fills[own >> 12 & 0xFFF] + fills[own >> 24 & 0xFFF] +
                             fills[own >> 36 & 0xFFF] + fills[own >> 48];
-            /* The 57th bit is missing: it is looked at with the rest. */
+            /* The 57th bit is missing: it is checked with the rest. */
             if (lengths < 57 ? fill != 128 : fill > 255) continue;
             r.at -= 17;
             if (is_last_block(stream, r.at, input, count, b, end)) {
@@ -275,7 +275,7 @@ static int search(const reader *stream, const uint8_t *input, size_t count, bloc
     return 0;
 }
 
-/* Goes from block to block. */
+/* Walks from block to block. */
 static int walk(const reader *stream, size_t count, block *b, uint64_t *start, uint64_t *end) {
     reader r = *stream;
     size_t said = 0;

@@ -1,5 +1,5 @@
 /*
- * png_join.h - makes a deflate stream one that another stream can follow; inside the shim only.
+ * png_join.h - ends a deflate stream so that another one can follow; internal to the shim.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are appended at most: the rest of a byte, and an empty stored block. */
+/* The maximum number of appended bytes: the rest of a byte, and an empty stored block. */
 #define PNG_JOIN_ROOM 6
 
-/* Takes the mark off the last block of a raw deflate stream (RFC 1951) and appends an empty stored block, which ends with
- * a byte. `input` holds the bytes that the stream decodes to; `stream` has room for PNG_JOIN_ROOM bytes more. Returns the
- * bytes of the stream then, or 0 where it is none. */
+/* Removes the mark of the last block of a raw deflate stream (RFC 1951) and appends an empty stored block, which ends
+ * at a byte boundary. `input` is the decoded stream; `stream` has room for PNG_JOIN_ROOM bytes more. Returns the
+ * new length of the stream, or 0 if it is invalid. */
 size_t png_join(uint8_t *stream, size_t count, const uint8_t *input, size_t input_count);
 
 #endif

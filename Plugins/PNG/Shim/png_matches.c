@@ -1,7 +1,7 @@
 /*
  * png_matches.c - reads matches back out of a zlib stream (RFC 1950, RFC 1951).
  *
- * Only for what a compressor of this process has made; damage ends in an error all the same.
+ * Only for streams that this process has compressed; damage is still an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ typedef struct table {
     uint16_t entries[1 << MOST_BITS];
 } table;
 
-/* The bits that are left in the last word are zeros. */
+/* The unused bits of the last word are zeros. */
 static void refill(reader *r) {
     while (r->fill <= 56 && r->next < r->end) {
         r->word |= (uint64_t)*r->next++ << r->fill;
@@ -60,7 +60,7 @@ static void fill_table(table *t, const uint8_t *lengths, unsigned count) {
     }
 }
 
-/* The value of the next code, or -1. */
+/* Returns the value of the next code, or -1. */
 static int read_code(reader *r, const table *t) {
     unsigned entry = t->entries[r->word & ((1u << MOST_BITS) - 1)];
     if (!entry) return -1;
@@ -110,7 +110,7 @@ static int read_tables(reader *r, unsigned type, table *literals, table *distanc
     return 1;
 }
 
-/* Steps over a stored block, and answers how long it is. */
+/* Skips a stored block, and returns its length. */
 static size_t skip_stored(reader *r) {
     take(r, r->fill & 7);
     size_t count = read_bits(r, 16), left = count;

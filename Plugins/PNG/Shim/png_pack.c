@@ -1,5 +1,5 @@
 /*
- * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
+ * png_pack.c - converts pixels to samples of the file, and applies the best row filter for the zlib stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows are collected up to this before they are compressed. */
+/* The bytes of rows that are collected before they are compressed. */
 #define BATCH ((size_t)1 << 16)
 
 struct pngshim_palette {
     uint32_t colors[256]; /* red in the lowest byte, alpha in the highest */
-    uint16_t slots[1024]; /* the index plus 1; 0 where the slot is free */
+    uint16_t slots[1024]; /* the index plus 1; 0 if the slot is free */
     uint32_t count;
-    uint8_t  has_spare_hole; /* entry 0 is kept, and nothing uses it yet */
+    uint8_t  has_spare_hole; /* entry 0 is reserved but unused */
 };
 
 static uint32_t rgba_of(uint8_t r, uint8_t g, uint8_t b, uint8_t a) {
@@ -33,7 +33,7 @@ static uint32_t pixel_of(const uint8_t *p, uint8_t channels, uint8_t opaque) {
     }
 }
 
-/* The slot of a colour: where it is, or where it would go. */
+/* Returns the slot of a color: its current slot, or a free one. */
 static uint32_t slot_of(const pngshim_palette *p, uint32_t color) {
     uint32_t slot = color * 0x9E3779B9u >> 22; /* Fibonacci hashing */
     while (p->slots[slot] && p->colors[p->slots[slot] - 1] != color) slot = (slot + 1) & 1023;
@@ -49,7 +49,7 @@ static int32_t insert(pngshim_palette *p, uint32_t color) {
     uint32_t index = p->count;
     if (index == 256) {
         if (!p->has_spare_hole) return PNGSHIM_REFUSED;
-        /* The hole goes; it may not leave a gap in a chain of slots, so they are made anew. */
+        /* Removes the hole. The slots are rebuilt, because a gap would break a chain. */
         p->has_spare_hole = 0;
         p->colors[0] = color;
         memset(p->slots, 0, sizeof p->slots);
@@ -160,8 +160,8 @@ struct pngshim_rows {
     uint8_t               *memory;
     size_t                 capacity;
     uint8_t               *row, *prior, *picked, *picked_base, *batch;
-    uint32_t               first, pick; /* which pixels of a row are written */
-    uint32_t               width;       /* of the rows that are given */
+    uint32_t               first, pick; /* selects the written pixels of a row */
+    uint32_t               width;       /* of the input rows */
     size_t                 batch_count, batch_capacity;
 };
 
@@ -195,7 +195,7 @@ static void pack_indices(pngshim_rows *r, const uint8_t *pixels, const uint8_t *
     if (fill) *out = (uint8_t)(bits << (8 - fill));
 }
 
-/* Copies pixels of `in` bytes as pixels of `out` bytes: the rest is cut off or filled with `0xFF`. */
+/* Copies pixels of `in` bytes as pixels of `out` bytes: cuts the rest off, or fills it with `0xFF`. */
 static void copy_pixels(uint8_t *to, const uint8_t *from, uint32_t width, uint32_t in, uint32_t out) {
     if (in == out) {
         memcpy(to, from, (size_t)width * in);
@@ -214,7 +214,7 @@ static void copy_pixels(uint8_t *to, const uint8_t *from, uint32_t width, uint32
     }
 }
 
-/* Copies samples of native order one by one, to fewer of them or to their upper halves. */
+/* Copies native-order samples one by one, to fewer channels or to their upper halves. */
 static void copy_samples(uint8_t *to, const uint8_t *from, const pngshim_row_layout *l) {
     unsigned colors = l->channels < 3 ? 1 : 3, file_colors = l->file_channels < 3 ? 1 : 3;
     for (uint32_t x = 0; x < l->width; x++, from += (size_t)l->channels * l->sample_bytes) {
@@ -236,7 +236,7 @@ static void copy_samples(uint8_t *to, const uint8_t *from, const pngshim_row_lay
     }
 }
 
-/* Makes pixels transparent that the base has already. */
+/* Makes pixels transparent that equal the base. */
 static void punch_holes(uint8_t *to, const uint8_t *pixels, const uint8_t *base, uint32_t width, uint32_t in,
                         uint32_t out) {
     if (in == 4 && out == 4) {
@@ -269,7 +269,7 @@ static void to_big_endian(uint8_t *bytes, size_t count) {
 #endif
 }
 
-/* Whether the last sample of every pixel is full. */
+/* Whether the last sample of every pixel is at its maximum. */
 static int is_opaque(const uint8_t *pixels, uint32_t width, uint32_t pixel, uint32_t sample) {
     uint8_t all = 0xFF;
     for (uint32_t x = 0; x < width; x++)
@@ -295,7 +295,7 @@ static int32_t pack(pngshim_rows *r, const uint8_t *pixels, const uint8_t *base)
     return PNGSHIM_OK;
 }
 
-/* The pixels of a row that belong to the pass, one after the other. */
+/* Collects the pixels of a row that belong to the pass. */
 static const uint8_t *pick(const pngshim_rows *r, uint8_t *to, const uint8_t *from) {
     size_t pixel = (size_t)r->layout.channels * r->layout.sample_bytes;
     if (r->pick == 1) return from;

@@ -1,7 +1,7 @@
 /*
- * png_parse.c - the cheapest way through a block, by literals and by matches that are known.
+ * png_parse.c - chooses the cheapest literals and known matches for a block.
  *
- * A compressor that searches chooses matches by prices it had before it knew the block. Here the block is known.
+ * A searching compressor chooses matches by prices from before the block. Here the whole block is known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ typedef struct prices {
     uint32_t literal[256], length[PNG_LONGEST + 1], distance[PNG_DISTANCES];
 } prices;
 
-/* A code that does not occur costs a little more than one that occurs once; none is shorter than a bit. */
+/* An unused code costs a little more than a code used once; none is shorter than a bit. */
 static uint32_t price(const png_codes *c, uint32_t count, float total) {
     float bits = count ? total - png_log2(c, count) : total + 1;
     return (uint32_t)(PARTS * (bits < 1 ? 1 : bits) + 0.5f);
@@ -36,7 +36,7 @@ static void set_prices(const png_codes *c, const png_statistics *s, prices *p) {
         p->distance[i] = price(c, s->distances[i], second) + PARTS * png_distance_extra[i];
 }
 
-/* Takes the way back from the end and writes down its matches. */
+/* Follows the choices back from the end and records their matches. */
 static int collect(const png_parser *parser, uint32_t begin, uint32_t count, png_matches *chosen) {
     size_t first = chosen->count;
     for (uint32_t at = count; at;) {
@@ -76,7 +76,7 @@ int png_parse(const png_codes *c, const png_parser *parser, const uint8_t *bytes
         if (most < PNG_SHORTEST) continue;
         uint32_t here = costs[at] + p.distance[png_distance_code(c, match->distance)];
         uint32_t choice = (uint32_t)match->distance << 16;
-        /* From its beginning a match may end early; further on only the rest of it is of interest. */
+        /* At its start a match may be shortened; after that only its remainder is useful. */
         uint32_t least = match->at == place || at == 0 ? PNG_SHORTEST : most;
         for (uint32_t length = least; length <= most; length++) {
             cost = here + p.length[length];

@@ -1,5 +1,5 @@
 /*
- * png_reader.c - libpng reads the header, the palette, profiles and texts; every longjmp starts and ends in this file.
+ * png_reader.c - reads the header, the palette, profiles and texts; every longjmp starts and ends in this file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * png_reference.c - a whole file by libpng, for tests to compare the engine with.
+ * png_reference.c - decodes a whole file by libpng; tests compare the engine with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * png_samples.c - pixels become stored rows, and what a smaller form of the samples has to know.
+ * png_samples.c - converts pixels to stored rows, and finds redundant samples.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static void pack_bits(const pngshim_packing *p, const uint8_t *from, uint8_t *to
     if (fill) *to = (uint8_t)(bits << (8 - fill));
 }
 
-/* The channel that a stored one comes from. */
+/* Returns the source channel of a stored channel. */
 static unsigned origin(const pngshim_packing *p, unsigned channel) {
     unsigned colors = p->channels < 3 ? 1 : 3, file_colors = p->file_channels < 3 ? 1 : 3;
     return channel < file_colors ? channel : colors;
@@ -80,7 +80,7 @@ void pngshim_pack_rows(const pngshim_packing *p, const uint8_t *pixels, uint64_t
     for (uint32_t y = 0; y < rows; y++) pack_row(p, pixels + y * stride, stored + y * bytes);
 }
 
-/* ---- what samples need ---- */
+/* ---- redundant samples ---- */
 
 static unsigned sample(const uint8_t *at, unsigned index, unsigned bytes) {
     uint16_t value;
@@ -127,7 +127,7 @@ void pngshim_values_add(uint8_t is_used[256], const uint8_t *pixels, uint64_t st
         for (uint32_t x = 0; x < width; x++) is_used[pixels[(size_t)x * channels]] = 1;
 }
 
-void pngshim_neighbours_add(uint32_t *counts, const uint8_t *indices, uint64_t stride, uint32_t width, uint32_t rows) {
+void pngshim_neighbors_add(uint32_t *counts, const uint8_t *indices, uint64_t stride, uint32_t width, uint32_t rows) {
     for (uint32_t y = 0; y < rows; y++) {
         const uint8_t *row = indices + y * stride;
         for (uint32_t x = 0; x < width; x++) {

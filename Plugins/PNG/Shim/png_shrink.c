@@ -1,7 +1,7 @@
 /*
- * png_shrink.c - filters rows, lets libdeflate find matches in a few megabytes at a time, and makes better blocks of them.
+ * png_shrink.c - filters rows, finds matches with libdeflate in segments of a few megabytes, and makes better blocks.
  *
- *     rows -> filtered: | 32 KiB that were compressed | up to a segment | -> libdeflate -> matches -> blocks
+ *     rows -> filtered: | 32 KiB, compressed already | up to a segment | -> libdeflate -> matches -> blocks
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a match may reach back. */
+/* The maximum distance of a match. */
 #define WINDOW  ((size_t)1 << 15)
 #define SEGMENT ((size_t)2 << 20)
-/* Matches that save less than this part of the bits are useless, and are not looked for in so many segments. Evidence:
- * noise of a camera, in which half of the time goes into a search that saves two hundredths of a percent. */
+/* If matches save less than this part of the bits, the next segments are not searched for matches. Evidence:
+ * with camera noise, half of the time is spent on a search that saves two hundredths of a percent. */
 #define USELESS 0.0006f
 #define REST    7
 
 struct pngshim_shrinker {
     pngshim_shrinking shrinking;
-    struct libdeflate_compressor *compressors[13]; /* by level, as they are needed */
+    struct libdeflate_compressor *compressors[13]; /* by level, made on demand */
     struct libdeflate_compressor *compressor;
     png_chooser  *chooser;
     size_t        chooser_bytes;
@@ -34,13 +34,13 @@ struct pngshim_shrinker {
     size_t        reserved;
     uint8_t      *prior, *bytes, *stream;
     size_t        capacity, bound;
-    size_t        begin, end; /* of what was not compressed yet */
+    size_t        begin, end; /* of the bytes not compressed yet */
     size_t        row_bytes;
     uint32_t      checksum;
     uint64_t      measured;
     uint64_t      segments;
-    unsigned      resting;      /* segments that come without a search for matches */
-    size_t        stream_bytes; /* of the last segment, as libdeflate has it */
+    unsigned      resting;      /* following segments without a search for matches */
+    size_t        stream_bytes; /* of the last segment, from libdeflate */
     png_bits      bits;
 };
 
@@ -67,7 +67,7 @@ static size_t capacity_of(const pngshim_shrinking *shrinking) {
 
 uint64_t pngshim_shrinker_memory(const pngshim_shrinking *shrinking) {
     size_t capacity = capacity_of(shrinking);
-    /* The tables of libdeflate's highest level take nine megabytes, those of the others one. */
+    /* The tables of libdeflate's highest level take nine megabytes, those of the other levels one. */
     return 6 * shrinking->row_bytes + capacity + libdeflate_zlib_compress_bound(NULL, capacity) +
            png_squeezer_memory(capacity) + ((uint64_t)12 << 20);
 }
@@ -139,7 +139,7 @@ int32_t pngshim_shrinker_pass(pngshim_shrinker *s, uint64_t row_bytes) {
     return PNGSHIM_OK;
 }
 
-/* Compresses what is there with matches, or, while these are of no use, without. */
+/* Compresses the pending bytes with matches, or without if matches are currently useless. */
 static int32_t squeeze(pngshim_shrinker *s, int is_last) {
     const uint8_t *stream = NULL;
     s->checksum = libdeflate_adler32(s->checksum, s->bytes + s->begin, s->end - s->begin);
@@ -159,7 +159,7 @@ static int32_t squeeze(pngshim_shrinker *s, int is_last) {
     return PNGSHIM_OK;
 }
 
-/* Compresses what is there, and keeps the end for matches to reach back to. */
+/* Compresses the pending bytes, and keeps the end as the window for later matches. */
 static int32_t flush(pngshim_shrinker *s, int is_last) {
     size_t kept = 0;
     if (s->shrinking.measured) {
@@ -199,7 +199,7 @@ int32_t pngshim_shrinker_end(pngshim_shrinker *s) {
     for (int i = 0; i < 4; i++) checksum[i] = (uint8_t)(s->checksum >> (24 - 8 * i));
     png_end_bits(&s->bits);
     if (s->bits.failed || !put_bytes(&s->bits, checksum, sizeof checksum)) return PNGSHIM_NO_MEMORY;
-    /* Blocks that were cut anew are nearly always shorter. */
+    /* Newly divided blocks are nearly always shorter. */
     if (s->segments > 1 || s->stream_bytes >= s->bits.count) return PNGSHIM_OK;
     s->bits.count = 0;
     return put_bytes(&s->bits, s->stream, s->stream_bytes) ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;

@@ -1,5 +1,5 @@
 /*
- * png_squeeze.c - cuts data into blocks where its statistics change, and chooses among known matches again.
+ * png_squeeze.c - divides data into blocks where its statistics change, and chooses among known matches again.
  *
  * A compressor ends a block when the next few codes differ from those before. Here parts of a thousand codes are merged
  * as long as one block is shorter than two, which is some permille better and needs no search. Prices from literals
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Codes of the smallest part. */
+/* The number of codes in the smallest part. */
 #define GRAIN 1024
-/* Parts of small data are smaller, so that there are some. */
+/* Small data has smaller parts, so that there are several. */
 #define LEAST_GRAIN 128
 #define PARTS 64
-/* How many times longer a block of literals may be for prices from these to be tried. */
+/* The maximum ratio of a literal-only block for which its prices are tried. */
 #define HOPE 1.7
-/* A round that saves less than this part is the last. */
+/* The minimum saving of a round; a round below it is the last. */
 #define ENOUGH 1000
 
 typedef struct part {
@@ -68,7 +68,7 @@ void png_squeezer_close(png_squeezer *s) {
     free(s);
 }
 
-/* Counts one match, or the literal at `at`; answers the bytes it stands for. */
+/* Counts one match, or the literal at `at`; returns its number of bytes. */
 static uint32_t note(const png_codes *c, png_statistics *s, const uint8_t *bytes, uint32_t at, const png_match *m) {
     if (!m) {
         s->literals[bytes[at]]++;
@@ -121,7 +121,7 @@ static void add(png_statistics *to, const png_statistics *from) {
     to->literals[PNG_END] = 1;
 }
 
-/* The bits of a block: about, which is quick, or exactly. */
+/* Returns the bits of a block: estimated, which is fast, or exact. */
 static float bits_of(const png_squeezer *s, const png_statistics *statistics, int exactly) {
     return exactly ? (float)png_block_bits(statistics) : png_estimate(&s->codes, statistics);
 }
@@ -133,7 +133,7 @@ static float gain(const png_squeezer *s, const part *p, int exactly) {
     return p->cost + s->parts[p->next].cost - bits_of(s, &both, exactly);
 }
 
-/* Merges neighbours that gain more by it than each would with its other neighbour, until none gains. */
+/* Merges neighbors that gain more together than each with its other neighbor, until no merge gains. */
 static void merge_parts(png_squeezer *s, int exactly) {
     int has_changed = 1;
     for (part *p = s->parts;; p = s->parts + p->next) {
@@ -174,7 +174,7 @@ static void merge(png_squeezer *s) {
     merge_parts(s, 1);
 }
 
-/* ---- a better way through a block ---- */
+/* ---- better codes for a block ---- */
 
 static uint64_t count_block(const png_squeezer *s, const png_block *b, const uint8_t *bytes, const png_matches *m,
                             png_statistics *statistics) {
@@ -188,8 +188,8 @@ static uint64_t count_block(const png_squeezer *s, const png_block *b, const uin
     return png_block_bits(statistics);
 }
 
-/* Tries prices that follow from `from`, and then those that follow from the result, as long as it gets better by much;
- * keeps what is better than `least`. */
+/* Tries prices from `from`, then prices from the result, as long as a round saves enough;
+ * keeps a result that is better than `least`. */
 static int try_prices(png_squeezer *s, const png_block *b, const uint8_t *bytes, size_t known, png_statistics from,
                       int rounds, uint64_t *least) {
     uint64_t last = UINT64_MAX;
@@ -211,7 +211,7 @@ static int try_prices(png_squeezer *s, const png_block *b, const uint8_t *bytes,
     return 1;
 }
 
-/* Chooses the matches of a block anew. `known` is the first that may concern it. */
+/* Chooses the matches of a block again. `known` is the first that may affect it. */
 static int improve(png_squeezer *s, const part *p, const uint8_t *bytes, const png_matches *now, size_t known) {
     const png_block *b = &p->block;
     png_statistics   literals = {0};
@@ -238,7 +238,7 @@ static int improve(png_squeezer *s, const part *p, const uint8_t *bytes, const p
     return 1;
 }
 
-/* Drops what ends before `before`, and shortens what reaches over it. */
+/* Drops matches that end before `before`, and shortens those that reach over it. */
 static void drop_before(png_matches *m, uint32_t before) {
     size_t kept = 0;
     for (size_t i = 0; i < m->count; i++) {

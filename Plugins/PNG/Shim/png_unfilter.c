@@ -1,9 +1,9 @@
 /*
  * png_unfilter.c - undoes the row filters, several samples at a time.
  *
- * Written with the compiler's vectors, so that the same lines become SSE on x86-64 and NEON on aarch64. A row is done
- * pixel by pixel where each depends on the one to its left; the length of that chain is what counts, so everything
- * that does not hang on the left pixel is kept out of it.
+ * Written with the compiler's vectors, so that the same lines become SSE on x86-64 and NEON on aarch64. A row is
+ * decoded pixel by pixel if each depends on the one to its left. The length of this chain determines the speed, so all
+ * calculations that do not need the left pixel are done outside of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,10 +17,10 @@
 #include <arm_neon.h>
 #endif
 
-/* Functions with vectors of 32 bytes are all inlined, so that no way of passing them matters. */
+/* Functions with vectors of 32 bytes are all inlined, so that their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Rows of the filter Paeth that are done at once, and the pixels from which on a row is long enough for that. */
+/* The number of Paeth rows decoded at once, and the minimum row length in pixels for that. */
 #define TOGETHER 4
 #define TOGETHER_FROM 16
 
@@ -32,7 +32,7 @@ typedef int8_t signed8 __attribute__((vector_size(8)));
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef int16_t words16 __attribute__((vector_size(32)));
 
-/* Loads and stores take 4 or 8 bytes: at a time, whatever lies behind a shorter pixel is loaded too. */
+/* Loads and stores take 4 or 8 bytes: for a shorter pixel, the bytes behind it are loaded too. */
 INLINE size_t reach(unsigned pixel) { return pixel <= 2 ? pixel : pixel <= 4 ? 4 : 8; }
 
 INLINE bytes8 load(const uint8_t *p, unsigned pixel) {
@@ -50,8 +50,8 @@ INLINE bytes8 own(unsigned pixel) {
     return v;
 }
 
-/* Every load stands in front of the store to the pixel on its left, which writes the bytes behind that pixel back as
- * they were: a load that overlaps a store on its way to memory would have to wait for it. */
+/* Every load comes before the store to the pixel on its left, which writes the bytes behind that pixel back
+ * unchanged: a load that overlaps a pending store would have to wait for it. */
 
 INLINE void undo_sub(uint8_t *row, size_t count, unsigned pixel) {
     bytes8 left = {0}, mask = own(pixel), next = load(row, pixel);
@@ -63,7 +63,7 @@ INLINE void undo_sub(uint8_t *row, size_t count, unsigned pixel) {
     }
 }
 
-/* Four pixels of three or four bytes at a time: sums within them, then what came before them. Needs the shuffle of
+/* Four pixels of three or four bytes at a time: sums within them, then the sum before them. Needs the shuffle of
  * single bytes that SSE2 lacks. */
 INLINE void undo_sub_four(uint8_t *row, size_t count, unsigned pixel) {
     const bytes16 zero = {0};
@@ -86,7 +86,7 @@ INLINE void undo_sub_four(uint8_t *row, size_t count, unsigned pixel) {
         }
         memcpy(row + i, &x, 16);
     }
-    /* What was written behind the last pixels goes back. */
+    /* Restores the bytes behind the last pixels. */
     memcpy(row + i, &next, 16);
     for (; i < count; i++) row[i] += i < pixel ? 0 : row[i - pixel];
 }
@@ -95,7 +95,7 @@ static void undo_up(uint8_t *restrict row, const uint8_t *restrict prior, size_t
     for (size_t i = 0; i < count; i++) row[i] += prior[i];
 }
 
-/* The ceiling of the mean, for which there is an instruction. */
+/* The ceiling of the mean, which has its own instruction. */
 INLINE bytes16 mean(bytes16 a, bytes16 b) {
 #if defined(__SSE2__)
     return (bytes16)_mm_avg_epu8((__m128i)a, (__m128i)b);
@@ -114,7 +114,7 @@ INLINE bytes16 load16(const uint8_t *p, unsigned pixel) {
 
 INLINE void undo_average(uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
     /* The floor of a mean is the complement of the ceiling of the complements. With those only two steps lead from
-     * one pixel to the next: the ceiling, and the difference that takes the place of a sum. */
+     * one pixel to the next: the ceiling, and a difference instead of a sum. */
     bytes16 left = ~(bytes16){0}, mask = left, next = load16(row, pixel);
     for (unsigned i = pixel; i < 16; i++) mask[i] = 0;
     for (uint8_t *end = row + count; row < end; row += pixel, prior += pixel) {
@@ -129,12 +129,13 @@ INLINE void undo_average(uint8_t *row, const uint8_t *prior, size_t count, unsig
 INLINE words8 wide(bytes8 v) { return __builtin_convertvector(v, words8); }
 INLINE bytes8 narrow(words8 v) { return __builtin_convertvector(v, bytes8); }
 
-/* The sum of a stored byte and the guess of Paeth, with a to the left, b above and c left above; `x_c` = x + c and
+/* The sum of a stored byte and the Paeth prediction, with a to the left, b above and c left above; `x_c` = x + c and
  * `edge` = 3c - b do not wait for a.
  *
- * With t = 3c - a - b the guess is the larger one of a and b where t does not exceed the smaller one, the smaller one
- * where t is at least the larger one, and c in between. Where both hold a, b and c are the same, and the differences
- * that are added zero. The upper halves of the words are to be dropped. Five steps from one pixel to the next; the definition has twice as many. */
+ * With t = 3c - a - b the prediction is the larger one of a and b where t does not exceed the smaller one. It is the
+ * smaller one where t is at least the larger one, and c in between. Where both hold, a, b and c are equal, and the added
+ * differences are zero. The caller drops the upper halves of the words. There are five steps from one pixel to the
+ * next; the definition has twice as many. */
 INLINE words8 add_paeth(words8 x_c, words8 edge, words8 a, words8 b, words8 c) {
     words8 t = edge - a;
     words8 low = __builtin_elementwise_min(a, b), high = __builtin_elementwise_max(a, b);
@@ -142,19 +143,19 @@ INLINE words8 add_paeth(words8 x_c, words8 edge, words8 a, words8 b, words8 c) {
     return x_c + to_low + to_high;
 }
 
-/* One row of the filter Paeth. What a guess is depends on a alone once b and c are known: it is
+/* One row of the filter Paeth. Once b and c are known, the prediction depends only on a. It is
  *
  *     a  up to 3c - 2b   min(b, c)  up to (3c - b) / 2   max(b, c)  up to b   a         where b >= c
  *     a  up to b         min(b, c)  up to (3c - b) / 2   max(b, c)  up to 3c - 2b   a   where b <  c
  *
- * so these bounds are found for many pixels at a time, and from one pixel to the next three steps are left: compare,
- * choose one of the two in the middle, choose that or a. Samples are compared as signed, so their upper bit is turned. */
+ * So these bounds are computed for many pixels at a time, and three steps remain from one pixel to the next: compare,
+ * choose one of the two in the middle, choose that or a. Samples are compared as signed, with inverted upper bits. */
 #define AHEAD 96
 #define TURN 0x80
 
 typedef struct bounds {
-    /* What is stored, and the bound below which it is a; above which it is; below which it is the lower candidate;
-     * the sums of what is stored and the two candidates. */
+    /* The stored byte; the bounds: below the first and above the second it is a, below the third the lower candidate;
+     * the sums of the stored byte and each of the two candidates. */
     uint8_t x[AHEAD + 16], below[AHEAD + 16], above[AHEAD + 16], middle[AHEAD + 16], low[AHEAD + 16], high[AHEAD + 16];
 } bounds;
 
@@ -175,10 +176,10 @@ INLINE void find_bounds(bounds *to, const uint8_t *row, const uint8_t *prior, si
         memcpy(&b8, prior + i, 16);
         memcpy(&c8, prior + i - pixel, 16);
         words16 b = wide16(b8), c = wide16(c8), is_up = (words16)(b >= c), far = c + c + c - b - b;
-        /* The middle itself goes to b. */
+        /* In the exact middle, b wins. */
         words16 middle = ((c + c + c - b + is_up) >> 1) + 1;
         bytes16 least = __builtin_elementwise_min(b8, c8), most = __builtin_elementwise_max(b8, c8);
-        /* A bound above every sample cannot be told apart from the last one: then there is one candidate. */
+        /* If the bound is above every sample, it equals that of the largest sample: then there is one candidate. */
         bytes16 no_high = narrow16((words16)(middle > 255) & 0xFF);
         most = (most & ~no_high) | (least & no_high);
         bytes16 below = clamped(__builtin_elementwise_min(b, far) + 1);
@@ -216,8 +217,8 @@ INLINE void undo_paeth(uint8_t *row, const uint8_t *prior, size_t count, unsigne
     }
 }
 
-/* Each step of a row waits for the one before. Rows that are done together, each one pixel behind the one above, are
- * several such chains side by side, and two of them fit into one vector: the upper row in the first four lanes. */
+/* Each step of a row waits for the one before. Rows decoded together, each one pixel behind the row above, are
+ * several parallel chains, and two of them fit into one vector: the upper row in the first four lanes. */
 typedef struct pair {
     words8 a, c, next;
 } pair;
@@ -234,7 +235,7 @@ INLINE words8 load_pair(const uint8_t *upper, const uint8_t *lower, unsigned pix
     return wide((bytes8)v);
 }
 
-/* One pixel of two rows; answers their bytes. What lies behind the pixels is zero in b. */
+/* Decodes one pixel of two rows; returns their bytes. In b, the bytes behind the pixels are zero. */
 INLINE word2 step(pair *p, words8 b, words8 next, words8 mask) {
     words8 sum = add_paeth(p->next + p->c, p->c + p->c + p->c - b, p->a, b, p->c);
     p->a = sum & mask;
@@ -256,7 +257,7 @@ INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, s
         uint32_t bytes_ = (v)[i];               \
         memcpy(AT(r, n), &bytes_, reach(pixel)); \
     } while (0)
-    /* What a row has not begun it hands down as zero, and what it has ended it does not touch any more. */
+    /* A row that has not begun yields zeros, and a finished row is not changed any more. */
 #define EDGE(x)                                                                                                 \
     do {                                                                                                        \
         ptrdiff_t n_[4];                                                                                        \
@@ -288,7 +289,7 @@ INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, s
     for (ptrdiff_t x = pixels; x < pixels + 3; x++) EDGE(x);
 }
 
-/* Pixels of one or two bytes: the general registers are faster than moves into vectors and back. */
+/* For pixels of one or two bytes, general registers are faster than moves to vectors and back. */
 INLINE void undo_narrow(unsigned type, uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
     int a[2] = {0, 0}, c[2] = {0, 0};
     for (size_t i = 0; i < count; i += pixel)

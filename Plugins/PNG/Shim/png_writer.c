@@ -1,5 +1,5 @@
 /*
- * png_writer.c - the writer of libpng, up to the pixels; what it produces waits in a buffer until it is taken.
+ * png_writer.c - writes the chunks up to the pixels with libpng; keeps its output in a buffer until it is taken.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

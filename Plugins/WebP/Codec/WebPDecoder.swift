@@ -6,30 +6,30 @@ public import ImageModel
 /// - Source: RFC 9649 (container and lossless bitstream); RFC 6386 (VP8).
 public final class WebPDecoder: ImageDecoder {
     let session: DecoderSession
-    private var picture: Picture?
+    private var content: Content?
     private var image: ImageInfo?
     private var run: Run?
 
-    /// What will be decoded.
-    struct Picture {
+    /// The image to decode.
+    struct Content {
         var canvas: PixelSize
         /// Nil for a still, which the library reads from the first byte of the file on.
         var frame: WebPContainer.Frame?
         var hasAlpha: Bool
         var isLossless: Bool
-        /// Whether libwebp gives other alpha samples for a part than for the whole.
+        /// Whether libwebp decodes other alpha samples for a part than for the whole image.
         var needsWholeAlpha = false
 
         var rect: PixelRect { frame?.rect ?? PixelRect(canvas) }
     }
 
-    /// A decode that may be called again while the source grows.
+    /// A decode that may continue while the source grows.
     private struct Run {
         var decompressor: WebPDecompressor
         var format: PixelFormat
         var size: PixelSize
         var reserved: Int
-        /// Bytes of the picture that the library has seen.
+        /// The image bytes that the library has read.
         var fed = 0
     }
 
@@ -45,16 +45,16 @@ public final class WebPDecoder: ImageDecoder {
         try reader.skip(4)
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
 
-        var picture = try ended { () throws(CoderError) in try Self.picture(source) }
-        picture.needsWholeAlpha =
-            picture.frame == nil && picture.hasAlpha && !picture.isLossless && WebPContainer.filtersAlpha(source)
+        var content = try ended { () throws(CoderError) in try Self.content(source) }
+        content.needsWholeAlpha =
+            content.frame == nil && content.hasAlpha && !content.isLossless && WebPContainer.filtersAlpha(source)
         var info = ImageInfo(
-            size: picture.canvas, nativeFormat: picture.hasAlpha ? .rgba8 : .rgb8,
-            isAnimated: picture.frame != nil, isLossy: !picture.isLossless,
-            regionCost: picture.frame == nil && !picture.needsWholeAlpha ? .above : .whole)
+            size: content.canvas, nativeFormat: content.hasAlpha ? .rgba8 : .rgb8,
+            isAnimated: content.frame != nil, isLossy: !content.isLossless,
+            regionCost: content.frame == nil && !content.needsWholeAlpha ? .above : .whole)
         if let exif = try bytes(.exif) { info.orientation = ExifOrientation.read(Self.tiff(exif)) }
         info.color.hasProfile = WebPContainer.chunk(.profile, of: source) != nil
-        self.picture = picture
+        self.content = content
         image = info
         return info
     }
@@ -68,24 +68,24 @@ public final class WebPDecoder: ImageDecoder {
         return blobs
     }
 
-    private static func picture(_ source: ByteSource) throws(CoderError) -> Picture {
+    private static func content(_ source: ByteSource) throws(CoderError) -> Content {
         let features = try WebPContainer.features(source)
         guard features.isAnimated else {
-            return Picture(
+            return Content(
                 canvas: features.canvas, frame: nil, hasAlpha: features.hasAlpha, isLossless: features.isLossless)
         }
         let frame = try WebPContainer.firstFrame(source)
         guard !frame.rect.isEmpty, PixelRect(features.canvas).contains(frame.rect) else {
-            throw .corrupt("the first frame is not on the canvas")
+            throw .corrupt("the first frame is outside the canvas")
         }
         let coded = try WebPContainer.features(source, in: frame.bytes)
-        return Picture(
+        return Content(
             canvas: features.canvas, frame: frame,
             hasAlpha: features.hasAlpha || frame.hasAlpha || frame.rect != PixelRect(features.canvas),
             isLossless: coded.isLossless)
     }
 
-    /// Runs what throws `.needsInput` for bytes that may never come.
+    /// Converts `.needsInput` to `.truncated` if the source is complete.
     private func ended<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         let isComplete = session.source.isComplete
         do throws(CoderError) {
@@ -104,7 +104,7 @@ public final class WebPDecoder: ImageDecoder {
         return session.source.bytes(range)
     }
 
-    /// Quirk: some writers keep the name that Exif data has in a JPEG segment.
+    /// Quirk: some writers keep the prefix that Exif data has in a JPEG segment.
     private static func tiff(_ exif: [UInt8]) -> [UInt8] {
         exif.starts(with: Array("Exif\0\0".utf8)) ? Array(exif.dropFirst(6)) : exif
     }
@@ -112,20 +112,20 @@ public final class WebPDecoder: ImageDecoder {
     // MARK: Pixels
 
     public var pixelFormats: [PixelFormat] {
-        guard let picture else { return [] }
-        if !picture.hasAlpha { return [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)] }
+        guard let content else { return [] }
+        if !content.hasAlpha { return [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)] }
         return [
             .rgba8, .bgra8, PixelFormat(.rgba, alpha: .premultiplied), PixelFormat(.bgra, alpha: .premultiplied),
         ]
     }
 
-    /// A whole fraction of the size, because libwebp takes the mean of what a new pixel covers: where it covers parts of
-    /// pixels, what is scaled further from there is up to 1.5 dB worse. Softer than what the host scales with, too, and so
-    /// a seventh larger than it asks for.
+    /// Returns a whole fraction of the size. libwebp averages the source pixels of a new pixel; with partially covered
+    /// pixels, further scaling is up to 1.5 dB worse. The result is softer than the host's scaling, so it is a seventh
+    /// larger than requested.
     public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
-        guard let picture, picture.rect == PixelRect(size), !wanted.isEmpty else { return size }
-        // libwebp scales the colours of lossy data without regard to its alpha: hidden ones would shine through.
-        if picture.hasAlpha, !picture.isLossless { return size }
+        guard let content, content.rect == PixelRect(size), !wanted.isEmpty else { return size }
+        // libwebp scales the colors of lossy data without its alpha: hidden colors would become visible.
+        if content.hasAlpha, !content.isLossless { return size }
         let divisor = min(size.width * 7 / (wanted.width * 8), size.height * 7 / (wanted.height * 8))
         if divisor < 2 { return size }
         return PixelSize((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
@@ -133,22 +133,22 @@ public final class WebPDecoder: ImageDecoder {
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         _ = try readHeader()
-        guard var picture else { throw .needsInput }
-        if let region = request.region, region != PixelRect(request.scaledSize ?? picture.canvas) {
+        guard var content else { throw .needsInput }
+        if let region = request.region, region != PixelRect(request.scaledSize ?? content.canvas) {
             close()
-            return try decodeRegion(region, of: picture, request, surface)
+            return try decodeRegion(region, of: content, request, surface)
         }
-        if picture.frame != nil {
-            // Its bytes may have grown since the header.
-            picture.frame = try ended { () throws(CoderError) in try WebPContainer.firstFrame(session.source) }
+        if content.frame != nil {
+            // The frame may have grown since the header was read.
+            content.frame = try ended { () throws(CoderError) in try WebPContainer.firstFrame(session.source) }
         }
-        try begin(picture, request, surface)
+        try begin(content, request, surface)
         guard let decompressor = run?.decompressor else { throw .needsInput }
 
         let isComplete = session.source.isComplete
-        let range = picture.frame?.bytes ?? stillRange
+        let range = content.frame?.bytes ?? stillRange
         let isWaiting = !isComplete && range.upperBound == session.source.available
-        if picture.isLossless, picture.frame == nil, isWaiting, range.count - (run?.fed ?? 0) < least {
+        if content.isLossless, content.frame == nil, isWaiting, range.count - (run?.fed ?? 0) < least {
             throw .needsInput
         }
         let first = decompressor.rows
@@ -158,9 +158,9 @@ public final class WebPDecoder: ImageDecoder {
             return .complete
         }
         let rows = min(decompressor.rows, surface.size.height)
-        let place = surface.size == picture.canvas ? picture.rect : PixelRect(surface.size)
+        let place = surface.size == content.canvas ? content.rect : PixelRect(surface.size)
         let changed = PixelRect(x: place.x, y: place.y + first, width: place.width, height: max(0, rows - first))
-        let isLast = done || isComplete || picture.frame?.isComplete == true
+        let isLast = done || isComplete || content.frame?.isComplete == true
         if isLast { close() }
         if request.wantsPartial, !changed.isEmpty { return .partial(changed) }
         throw isLast ? .truncated("the file ends at row \(rows) of \(surface.size.height)") : .needsInput
@@ -171,7 +171,7 @@ public final class WebPDecoder: ImageDecoder {
         0..<min(session.source.available, WebPContainer.imageEnd(session.source) ?? .max)
     }
 
-    /// Whether the file is shorter than it says; libwebp then takes it for truncated even if no pixel is missing.
+    /// Whether the file is shorter than it declares; libwebp then reports it as truncated even if no pixel is missing.
     ///
     ///     "RIFF" | bytes behind this word 4 | "WEBP" | chunks
     private var isCut: Bool {
@@ -180,54 +180,55 @@ public final class WebPDecoder: ImageDecoder {
         return Int(size) > session.source.available - 8
     }
 
-    /// Bytes of lossless data that are worth going on for, while it arrives.
+    /// The minimum number of new bytes for which decoding of arriving lossless data continues.
     ///
-    /// The library then repeats what it did since its last checkpoint, which is some rows back.
+    /// On each call, the library repeats the work since its last checkpoint, some rows back.
     private var least: Int {
         var reader = ByteReader(session.source, at: 4)
         guard let size = try? reader.u32LE() else { return 1 }
         return min(max(1, Int(size) / Self.lossless.pieces), Self.lossless.mostBytes)
     }
 
-    /// Evidence: a picture of 4 megapixels costs a fiftieth more in 32 pieces, two fifths more in 256.
+    /// Evidence: an image of 4 megapixels costs a fiftieth more in 32 pieces, two fifths more in 256.
     private static let lossless = (pieces: 32, mostBytes: 1 << 18)
 
-    /// Takes up the run of the call before, or begins one.
+    /// Continues the run of the last call, or begins one.
     private func begin(
-        _ picture: Picture, _ request: DecodeRequest, _ surface: borrowing Surface
+        _ content: Content, _ request: DecodeRequest, _ surface: borrowing Surface
     ) throws(CoderError) {
         if let run, run.format == surface.format, run.size == surface.size, run.decompressor.isFilling(surface) {
             return
         }
         close()
-        let wanted = request.scaledSize ?? picture.canvas
-        let isWhole = picture.rect == PixelRect(picture.canvas)
-        let mayScale = isWhole && (picture.isLossless || !picture.hasAlpha)
-        guard wanted == surface.size, wanted == picture.canvas || mayScale,
+        let wanted = request.scaledSize ?? content.canvas
+        let isWhole = content.rect == PixelRect(content.canvas)
+        let mayScale = isWhole && (content.isLossless || !content.hasAlpha)
+        guard wanted == surface.size, wanted == content.canvas || mayScale,
             pixelFormats.contains(where: { $0 == surface.format || Self.isTwin($0, surface.format) })
         else { throw CoderError(.misuse, "WebP is not decoded to \(surface.size) pixels of \(surface.format)") }
 
         if !isWhole { clear(surface) }
-        let reserved = Self.bytes(for: picture)
+        let reserved = Self.bytes(for: content)
         try session.host.reserve(bytes: reserved)
         run = Run(
             decompressor: try WebPDecompressor(
-                into: surface, rect: isWhole ? PixelRect(surface.size) : picture.rect,
-                isOpaque: picture.isLossless && !picture.hasAlpha, scales: surface.size != picture.canvas, threads: mayThread),
+                into: surface, rect: isWhole ? PixelRect(surface.size) : content.rect,
+                isOpaque: content.isLossless && !content.hasAlpha, scales: surface.size != content.canvas,
+                threads: mayThread),
             format: surface.format, size: surface.size, reserved: reserved)
     }
 
-    /// Lossless data is decoded to ARGB first; alpha of a lossy picture has a plane of its own.
-    static func bytes(for picture: Picture) -> Int {
-        let area = picture.rect.size.area ?? 0
-        return picture.isLossless ? area * 4 : picture.hasAlpha ? area : 0
+    /// Lossless data is decoded to ARGB first; alpha of a lossy image has its own plane.
+    static func bytes(for content: Content) -> Int {
+        let area = content.rect.size.area ?? 0
+        return content.isLossless ? area * 4 : content.hasAlpha ? area : 0
     }
 
     var mayThread: Bool {
         session.limits.maxThreads != 1 && (session.options.integer(OptionKey.threads) ?? 1) > 1
     }
 
-    /// Whether two formats differ only in what is promised of an alpha that is full anyway.
+    /// Whether two formats differ only in the declaration of an opaque alpha.
     static func isTwin(_ offer: PixelFormat, _ format: PixelFormat) -> Bool {
         offer.alpha == .opaque && format == PixelFormat(offer.channels)
     }
@@ -245,11 +246,10 @@ public final class WebPDecoder: ImageDecoder {
         }
     }
 
-    /// Hands over the bytes that are new in slices, so that a large picture can be cancelled; answers whether it is
-    /// complete.
+    /// Passes the new bytes in slices, so that a large image can be cancelled; returns whether it is complete.
     private func feed(_ decompressor: WebPDecompressor, _ range: Range<Int>) throws(CoderError) -> Bool {
-        let area = picture?.rect.size.area ?? 0
-        // The library refuses to be given less than before.
+        let area = content?.rect.size.area ?? 0
+        // The library refuses fewer bytes than before.
         let known = min(run?.fed ?? 0, range.count)
         let fresh = range.count - known
         let slices = 1 + area / Self.pixelsPerSlice * fresh / max(1, range.count)
@@ -264,6 +264,6 @@ public final class WebPDecoder: ImageDecoder {
     }
 
     /// Evidence: about 10 ms of decoding on a machine of 2026; smaller slices make lossless data measurably slower,
-    /// because the library goes back to a checkpoint after each.
+    /// because the library returns to a checkpoint after each.
     static let pixelsPerSlice = 2_000_000
 }

@@ -36,7 +36,7 @@ public final class WebPEncoder: ImageEncoder {
         let size = info.size
         guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
             throw .invalidArgument(
-                "a WebP has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the picture down")
+                "a WebP has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the image down")
         }
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
             throw .invalidArgument("WebP is not encoded from \(info.nativeFormat)")
@@ -57,7 +57,7 @@ public final class WebPEncoder: ImageEncoder {
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let sink, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the frame is not what was begun")
+            throw CoderError(.misuse, "the frame differs from the header")
         }
         if isWritten { throw .unsupported("a second frame") }
         let compressor = try WebPCompressor(sink, session.host)
@@ -77,7 +77,7 @@ public final class WebPEncoder: ImageEncoder {
         if !isWritten { throw CoderError(.misuse, "no frame was added") }
     }
 
-    /// Sets what the options say and leaves the library's defaults elsewhere.
+    /// Applies the options, and keeps the library's defaults for the others.
     ///
     /// - Throws: `.invalidArgument`.
     package static func configure(
@@ -86,13 +86,13 @@ public final class WebPEncoder: ImageEncoder {
         func fill(_ key: String, _ value: Double) {
             if let knob = WebPCompressor.knob(key) { compressor[knob] = value }
         }
-        // What the shared options mean here; a key of the library's own goes above them.
+        // The meaning of the shared options here; a `webp.` key overrides them.
         if let effort = options.integer(OptionKey.effort) {
             guard (0...9).contains(effort) else { throw .invalidArgument("effort \(effort) is not in 0 … 9") }
             fill("webp.method", (Double(effort) * 6 / 9).rounded())
         }
         if (options.integer(OptionKey.threads) ?? 1) > 1 { fill("webp.thread-level", 1) }
-        // A target is met by trying; one pass would ignore it.
+        // The library reaches a target by several passes; one pass would ignore it.
         let target = max(options.real("webp.target-size") ?? 0, options.real("webp.target-psnr") ?? 0)
         if target > 0 { fill("webp.pass", 6) }
 
@@ -102,13 +102,13 @@ public final class WebPEncoder: ImageEncoder {
             compressor[knob] = value
             if !compressor.isValid {
                 compressor[knob] = before
-                throw .invalidArgument("\(knob.key) has no value \(options[knob.key]?.description ?? "")")
+                throw .invalidArgument("invalid \(knob.key) \(options[knob.key]?.description ?? "")")
             }
         }
         if maxThreads == 1 { fill("webp.thread-level", 0) }
     }
 
-    /// The Exif data, saying the orientation of the pixels as they are handed over.
+    /// Returns the Exif data with the orientation of the encoded pixels.
     private func oriented(_ exif: [UInt8], _ orientation: Orientation?) -> [UInt8] {
         orientation.map { ExifOrientation.replacing(exif, with: $0) } ?? exif
     }

@@ -16,7 +16,7 @@ package struct WebPKnob: Sendable {
         self.number = number
     }
 
-    /// What the options say; nil where they say nothing or something of another type.
+    /// Returns the value in the options; nil if it is missing or has another type.
     func value(_ options: CoderOptions) -> Double? {
         switch kind {
         case .flag: options.bool(key).map { $0 ? 1 : 0 }

@@ -9,8 +9,8 @@ struct webps_frames {
     uint32_t   width, height;
     int        exact;
     uint32_t   tolerance;
-    uint32_t  *seen, *next, *part, *row; /* the row is one of what is seen, with a part cleared */
-    uint8_t   *holes;                    /* one a pixel of the part                             */
+    uint32_t  *seen, *next, *part, *row; /* `row`: a row of the current image, with a part cleared */
+    uint8_t   *holes;                    /* one per pixel of the part                           */
     webps_rect cut;
 };
 
@@ -79,7 +79,7 @@ int32_t webps_frames_load(webps_frames *f, uint32_t format, const uint8_t *pixel
     return WEBPS_OK;
 }
 
-/* A row of what is seen, with a part cleared. */
+/* Returns a row of the current image, with a part cleared. */
 static const uint32_t *seen_row(const webps_frames *f, uint32_t y, const webps_rect *cleared) {
     const uint32_t *row = f->seen + (size_t)y * f->width;
     if (cleared->width == 0 || y < cleared->y || y - cleared->y >= cleared->height) return row;
@@ -93,7 +93,7 @@ static uint32_t distance(uint32_t a, uint32_t b, int shift) {
     return (uint32_t)(difference < 0 ? -difference : difference);
 }
 
-/* Alpha has to be the same: what becomes opaque must not stay translucent. */
+/* Alpha has to be equal: a pixel that becomes opaque must not stay translucent. */
 static int differs(uint32_t a, uint32_t b, uint32_t tolerance) {
     if (tolerance == 0) return a != b;
     uint32_t most = distance(a, b, 0);
@@ -142,8 +142,8 @@ void webps_frames_compare(const webps_frames *f, const webps_rect *cleared, webp
 
 /* ---- cutting out ---- */
 
-/* Leaves a block out as a whole, filled with its mean so that its neighbours are coded no worse; or, where a pixel of it
-   changes, only what is not opaque, because that cannot be drawn over itself. */
+/* Omits a whole block, filled with its mean so that its neighbors are not coded worse. If a pixel of it changes, omits
+   only pixels that are not opaque, because they cannot be blended over themselves. */
 static void leave_out(webps_frames *f, uint32_t left, uint32_t top, uint32_t right, uint32_t bottom) {
     uint32_t all = 1, red = 0, green = 0, blue = 0, count = (right - left) * (bottom - top);
     for (uint32_t y = top; y < bottom; y++)

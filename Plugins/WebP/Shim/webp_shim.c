@@ -82,7 +82,7 @@ struct webps_decoder {
     WebPIDecoder     *incremental;
 };
 
-/* The library's defaults, decoding into the caller's memory; 0 where the numbers do not fit. */
+/* Sets the library's defaults, for decoding into the caller's memory; 0 if the sizes do not fit. */
 static int configure(WebPDecoderConfig *config, uint32_t format, uint8_t *pixels, size_t stride, uint32_t width,
                      uint32_t height) {
     static const WEBP_CSP_MODE modes[] = {
@@ -153,7 +153,7 @@ int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t coun
     VP8StatusCode code = WebPIUpdate(d->incremental, bytes, count);
     int           last = 0;
     if (WebPIDecGetRGB(d->incremental, &last, NULL, NULL, NULL) && last > 0) *rows = (uint32_t)last;
-    /* The picture has another size than the header in front of it said, so the pixels do not fit. */
+    /* The image has another size than the header in front of it declared, so the pixels do not fit. */
     if (code == VP8_STATUS_INVALID_PARAM) return WEBPS_CORRUPT;
     return status_of(code);
 }
@@ -173,8 +173,9 @@ void webps_make_opaque(uint8_t *pixels, size_t stride, uint32_t width, uint32_t 
         for (uint32_t x = 0; x < width; x++) pixels[4 * (size_t)x + 3] = 0xFF;
 }
 
-/* The GNU allocator gives the end of its heap back when it is larger than twice the largest mapped block ever freed.
-   Without one, every frame of an animation faults its pages in anew: 4 % of the decoding of lossy frames with alpha. */
+/* The GNU allocator returns the end of its heap to the kernel if it is larger than twice the largest mapped block ever
+   freed. Without such a block, every frame of an animation faults its pages again: 4 % of the decoding time of lossy
+   frames with alpha. */
 void webps_expect(size_t bytes) {
     void *volatile block = malloc(bytes);
     free(block);
@@ -239,7 +240,7 @@ void webps_encoder_free(webps_encoder *e) {
     X(WEBPS_USE_SHARP_YUV, use_sharp_yuv)
 
 void webps_encoder_set(webps_encoder *e, uint32_t knob, double value) {
-    /* What no int holds stays illegal: no member accepts INT_MIN. */
+    /* Values that do not fit an int stay illegal: no member accepts INT_MIN. */
     int integer = value >= INT_MIN && value <= INT_MAX ? (int)value : INT_MIN;
     switch (knob) {
     case WEBPS_QUALITY:     e->config.quality = (float)value; break;
@@ -276,17 +277,17 @@ int32_t webps_encoder_chunk(webps_encoder *e, const char *fourcc, const uint8_t 
     return WEBPS_OK;
 }
 
-static int write_through(const uint8_t *bytes, size_t count, const WebPPicture *picture) {
-    const webps_encoder *e = picture->custom_ptr;
+static int write_through(const uint8_t *bytes, size_t count, const WebPPicture *image) {
+    const webps_encoder *e = image->custom_ptr;
     return e->callbacks.write(e->callbacks.context, bytes, count) == 0;
 }
 
-static int report_progress(int percent, const WebPPicture *picture) {
-    const webps_encoder *e = picture->user_data;
+static int report_progress(int percent, const WebPPicture *image) {
+    const webps_encoder *e = image->user_data;
     return e->callbacks.progress(e->callbacks.context, percent) == 0;
 }
 
-/* Of an encoder that failed. When a writer refuses, the library may end without a reason. */
+/* Returns the status of a failed encoder. If a writer refuses data, the library may end without a reason. */
 static int32_t encoding_status(WebPEncodingError code) {
     switch (code) {
     case VP8_ENC_ERROR_OUT_OF_MEMORY:
@@ -303,27 +304,27 @@ static int32_t encoding_status(WebPEncodingError code) {
     }
 }
 
-static int32_t import(WebPPicture *picture, uint32_t format, const uint8_t *pixels, int stride) {
+static int32_t import(WebPPicture *image, uint32_t format, const uint8_t *pixels, int stride) {
     int done = 0;
     switch (format) {
-    case WEBPS_RGB:  done = WebPPictureImportRGB(picture, pixels, stride); break;
-    case WEBPS_RGBA: done = WebPPictureImportRGBA(picture, pixels, stride); break;
-    case WEBPS_BGRA: done = WebPPictureImportBGRA(picture, pixels, stride); break;
-    case WEBPS_RGBX: done = WebPPictureImportRGBX(picture, pixels, stride); break;
-    case WEBPS_BGRX: done = WebPPictureImportBGRX(picture, pixels, stride); break;
+    case WEBPS_RGB:  done = WebPPictureImportRGB(image, pixels, stride); break;
+    case WEBPS_RGBA: done = WebPPictureImportRGBA(image, pixels, stride); break;
+    case WEBPS_BGRA: done = WebPPictureImportBGRA(image, pixels, stride); break;
+    case WEBPS_RGBX: done = WebPPictureImportRGBX(image, pixels, stride); break;
+    case WEBPS_BGRX: done = WebPPictureImportBGRX(image, pixels, stride); break;
     default:         return WEBPS_MISUSE;
     }
     return done ? WEBPS_OK : WEBPS_NO_MEMORY;
 }
 
-/* Puts the encoded picture and the chunks into one file. */
+/* Writes the encoded image and the chunks into one file. */
 static int32_t assemble(const webps_encoder *e, const WebPMemoryWriter *encoded) {
-    WebPData picture = {encoded->mem, encoded->size};
+    WebPData image = {encoded->mem, encoded->size};
     WebPData file;
     WebPMux *mux = WebPMuxNew();
     if (!mux) return WEBPS_NO_MEMORY;
     WebPDataInit(&file);
-    WebPMuxError code = WebPMuxSetImage(mux, &picture, 0);
+    WebPMuxError code = WebPMuxSetImage(mux, &image, 0);
     for (int i = 0; code == WEBP_MUX_OK && i < e->chunk_count; i++) {
         WebPData data = {e->chunks[i].bytes, e->chunks[i].count};
         code = WebPMuxSetChunk(mux, e->chunks[i].fourcc, &data, 0);
@@ -340,42 +341,42 @@ static int32_t assemble(const webps_encoder *e, const WebPMemoryWriter *encoded)
 
 int32_t webps_encoder_encode(webps_encoder *e, uint32_t format, const uint8_t *pixels, size_t stride, uint32_t width,
                              uint32_t height) {
-    WebPPicture      picture;
+    WebPPicture      image;
     WebPMemoryWriter memory;
     if (stride > INT_MAX) return WEBPS_INVALID;
-    if (!WebPPictureInit(&picture)) return WEBPS_MISUSE;
+    if (!WebPPictureInit(&image)) return WEBPS_MISUSE;
     WebPMemoryWriterInit(&memory);
-    picture.width = (int)width;
-    picture.height = (int)height;
+    image.width = (int)width;
+    image.height = (int)height;
     /* These two work on RGB; everything else is imported as the YUV it is coded in. */
-    picture.use_argb = e->config.lossless || e->config.use_sharp_yuv || e->config.preprocessing > 0;
-    picture.writer = e->chunk_count > 0 ? WebPMemoryWrite : write_through;
-    picture.custom_ptr = e->chunk_count > 0 ? (void *)&memory : (void *)e;
-    picture.progress_hook = report_progress;
-    picture.user_data = e;
+    image.use_argb = e->config.lossless || e->config.use_sharp_yuv || e->config.preprocessing > 0;
+    image.writer = e->chunk_count > 0 ? WebPMemoryWrite : write_through;
+    image.custom_ptr = e->chunk_count > 0 ? (void *)&memory : (void *)e;
+    image.progress_hook = report_progress;
+    image.user_data = e;
 
-    int32_t status = import(&picture, format, pixels, (int)stride);
-    if (status == WEBPS_OK && !WebPEncode(&e->config, &picture)) status = encoding_status(picture.error_code);
+    int32_t status = import(&image, format, pixels, (int)stride);
+    if (status == WEBPS_OK && !WebPEncode(&e->config, &image)) status = encoding_status(image.error_code);
     if (status == WEBPS_OK && e->chunk_count > 0) status = assemble(e, &memory);
     WebPMemoryWriterClear(&memory);
-    WebPPictureFree(&picture);
+    WebPPictureFree(&image);
     return status;
 }
 
 int32_t webps_encoder_encode_argb(webps_encoder *e, uint32_t *pixels, uint32_t stride, uint32_t width,
                                   uint32_t height) {
-    WebPPicture picture;
-    if (!WebPPictureInit(&picture)) return WEBPS_MISUSE;
-    picture.width = (int)width;
-    picture.height = (int)height;
-    picture.use_argb = 1;
-    picture.argb = pixels;
-    picture.argb_stride = (int)stride;
-    picture.writer = write_through;
-    picture.custom_ptr = e;
-    picture.progress_hook = report_progress;
-    picture.user_data = e;
-    int32_t status = WebPEncode(&e->config, &picture) ? WEBPS_OK : encoding_status(picture.error_code);
-    WebPPictureFree(&picture); /* what the library added; the pixels are the caller's */
+    WebPPicture image;
+    if (!WebPPictureInit(&image)) return WEBPS_MISUSE;
+    image.width = (int)width;
+    image.height = (int)height;
+    image.use_argb = 1;
+    image.argb = pixels;
+    image.argb_stride = (int)stride;
+    image.writer = write_through;
+    image.custom_ptr = e;
+    image.progress_hook = report_progress;
+    image.user_data = e;
+    int32_t status = WebPEncode(&e->config, &image) ? WEBPS_OK : encoding_status(image.error_code);
+    WebPPictureFree(&image); /* frees the library's memory; the pixels belong to the caller */
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * confinement.h - what the process of a check is refused, so that it can do no harm.
+ * confinement.h - restricts the process of a check so that it cannot cause damage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,22 +15,22 @@ typedef struct kit_bounds {
     uint64_t processor_seconds;
 } kit_bounds;
 
-/* 1 where this program was built with a sanitizer, which needs more than a sealed process is given. */
+/* 1 if this program was built with a sanitizer, which needs more than a sealed process may use. */
 int kit_is_sanitized(void);
 
 /*
- * Bounds this process and has the kernel refuse what a plugin never needs: other processes, sockets, writing to files.
- * What is refused is noted on the board. 0, or -1 where the kernel has no filters.
+ * Limits this process and denies the system calls that a plugin never needs: other processes, sockets, writing to
+ * files. Denied calls are recorded on the board. 0, or -1 if the kernel has no filters.
  */
 int kit_confine(kit_board *_Nonnull board, kit_bounds bounds);
 
-/* From now on files cannot even be read. */
+/* Denies reading files from now on. */
 int kit_refuse_files(void);
 
-/* The name of a system call that the kit refuses. */
+/* The name of a system call that the kit denies. */
 const char *_Nonnull kit_call_name(int32_t number);
 
-#define KIT_KIND_PROCESS 1 /* starts, ends or looks into processes        */
+#define KIT_KIND_PROCESS 1 /* starts, ends or inspects processes        */
 #define KIT_KIND_NETWORK 2
 #define KIT_KIND_FILE    3
 #define KIT_KIND_SYSTEM  4 /* changes the machine                         */

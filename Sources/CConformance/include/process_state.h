@@ -1,5 +1,5 @@
 /*
- * process_state.h - the state of this process that a plugin must leave alone and that has no other name in Swift.
+ * process_state.h - process state that a plugin must not change and that Swift cannot read itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * content_check.h - tells bytes that were damaged from those that were written.
+  * content_check.h - detects damaged bytes with a 128-bit checksum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ typedef struct content_check {
     uint64_t high;
 } content_check;
 
-/* XXH3, 128 bits: against accidents, not against somebody who wants two contents to have one value. */
+/* Computes XXH3 with 128 bits. It detects accidental damage; it does not protect against deliberate collisions. */
 content_check content_check_of(const void *bytes, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * host_disk.h - the system calls of a folder that many processes write to: facts with the date of birth, and dates that
- * are set. Each returns -1 on failure, with the reason in errno.
+ * host_disk.h - system calls for a folder that many processes write to: file facts with the creation date, and setting
+ * dates. Each function returns -1 on failure, with the reason in errno.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ typedef struct host_file_facts {
     int64_t  accessed;
     int64_t  modified;
     int64_t  changed;
-    int64_t  born; /* 0 where the file system does not know it */
+    int64_t  born; /* 0 if the file system does not store it */
     uint64_t inode;
     uint64_t size;
     uint64_t allocated; /* bytes, not blocks */
@@ -25,24 +25,24 @@ typedef struct host_file_facts {
     uint32_t group;
 } host_file_facts;
 
-/* The facts of what has a name in an open folder, never of what a link leads to; of an open file where the name is "".
-   The corresponding function is `statx`. */
+/* Reads the facts of a name in an open folder, without following a link; of the open file itself if the name is "".
+The corresponding function is `statx`. */
 int host_facts(int folder, const char *_Nonnull name, host_file_facts *_Nonnull facts);
 
-/* Stands for a date that stays. */
+/* Leaves a date unchanged. */
 #define HOST_DATE_KEPT INT64_MIN
 
 /* Sets the dates of an open file. The corresponding function is `futimens`. */
 int host_set_dates(int descriptor, int64_t accessed, int64_t modified);
 
-/* Opens a file for reading without following a link, without waiting, and, where that is allowed, without changing the
-   date of its last use. */
+/* Opens a file for reading without following a link, without blocking, and, if permitted, without changing its access
+date. */
 int host_open_quietly(const char *_Nonnull path);
 
 /* The working directory, as the first argument of host_facts. */
 int host_working_folder(void);
 
-/* Nanoseconds on a clock: 0 the calendar, since 1970; 1 since the machine was started, sleep included. */
+/* Nanoseconds on a clock: 0 calendar time since 1970; 1 time since boot, including sleep. */
 int64_t host_clock(int kind);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * blend_rows.h - one work row onto another.
+ * blend_rows.h - blends work rows.
  *
- * Work rows are those of work_rows.h: four 16-bit samples a pixel, premultiplied. Results are rounded to nearest.
+ * Work rows (see work_rows.h) have four 16-bit samples per pixel, premultiplied. Results are rounded to nearest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,32 +37,32 @@ enum {
     PIXEL_BLEND_EXCLUSION,
 };
 
-/* Blends `source` onto `backdrop`, which becomes the result. */
+/* Blends `source` onto `backdrop` and stores the result in `backdrop`. */
 void pixel_blend(uint16_t *backdrop, const uint16_t *source, uint64_t count, uint32_t mode);
 
 /* Multiplies all samples of each pixel by its coverage. */
 void pixel_cover(uint16_t *work, const uint16_t *coverage, uint64_t count);
 
-/* Goes from `work` to `other` as far as the coverage of each pixel says. */
+/* Interpolates from `work` to `other` by the coverage of each pixel. */
 void pixel_mix(uint16_t *work, const uint16_t *other, const uint16_t *coverage, uint64_t count);
 
 /*
- * Colors through a matrix of three rows (factors of red, green, blue, then what is added), then within 0 ... 1.
+ * Applies a matrix of three rows (factors of red, green and blue, then an offset), then clamps to 0 ... 1.
  *
- * The colors are those without alpha; alpha stays.
+ * The matrix applies to unpremultiplied colors; alpha stays unchanged.
  */
 void pixel_color_matrix(uint16_t *work, uint64_t count, const float matrix[12]);
 
-/* Colors, those without alpha, through a table of 65536 entries; alpha stays. */
+/* Maps unpremultiplied colors through a table of 65536 entries; alpha stays unchanged. */
 void pixel_color_curve(uint16_t *work, uint64_t count, const uint16_t *table);
 
 /*
- * A row of a picture that is turned by any angle: samples of a work picture along a line, bilinear, clear outside.
+ * Computes a row of a rotated image: samples a work image along a line, bilinearly; outside the image is transparent.
  *
- * x, y: of the first sample, in pixels of the picture with 0.5 in the middle of the first one; step_x, step_y: to the
- * next one. stride: in bytes.
+ * x, y: position of the first sample, in pixels; 0.5 is the center of the first pixel. step_x, step_y: distance to the
+ * next sample. stride: in bytes.
  */
-void pixel_sample_line(const uint16_t *picture, uint64_t stride, int64_t width, int64_t height, double x, double y,
+void pixel_sample_line(const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y,
                        double step_x, double step_y, uint16_t *work, uint64_t count);
 
 #endif

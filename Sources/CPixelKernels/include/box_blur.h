@@ -1,8 +1,8 @@
 /*
- * box_blur.h - three boxes in each direction, which are close to a Gaussian that is not small.
+ * box_blur.h - three box blurs in each direction, an approximation of a large Gaussian.
  *
- * The picture goes through row by row: running sums along the row, then down the columns, those over the last
- * rows only. Between the passes samples have 16 bits and are premultiplied; outside the picture its edge goes on.
+ * The image is processed row by row: running sums along the row, then down the columns over the latest rows. Samples
+ * between the passes have 16 bits and are premultiplied; edge pixels are repeated outside the image.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /*
- * Blurs into another picture of the same format, as in work_rows.h.
+ * Blurs into another image of the same format, as in work_rows.h.
  *
- * reach: pixels of a box on each side of its middle, 1 ... 16383. inner, outer: weights of its pixels, the latter of
- * the two outermost; (2 * reach - 1) * inner + 2 * outer = 1. Returns 0, or -1 where there is no memory for the rows
- * between.
+ * reach: pixels of a box on each side of its center, 1 ... 16383. inner: weight of its inner pixels; outer: weight of
+ * its two outermost pixels; (2 * reach - 1) * inner + 2 * outer = 1. Returns 0, or -1 if the intermediate rows cannot
+ * be allocated.
  */
 int32_t pixel_box_blur(const void *source, uint64_t source_stride, void *target, uint64_t target_stride,
                        uint64_t width, uint64_t height, uint32_t channels, uint32_t bits, uint32_t alpha,

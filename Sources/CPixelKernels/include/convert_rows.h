@@ -1,7 +1,7 @@
 /*
- * convert_rows.h - pixels of one format into another, a row at a time. Rows need not be aligned, and do not overlap.
+ * convert_rows.h - converts rows between pixel formats. Rows need not be aligned, and do not overlap.
  *
- * What is computed rounds to nearest. Colours are in the order of the source where nothing else is said; `swaps`
+ * Computed values round to nearest. Colors are in the order of the source unless stated otherwise; `swaps`
  * exchanges the first and the third channel, for RGBA and BGRA.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,17 +20,17 @@ void pixel_swap_colors(const uint8_t *source, uint8_t *target, uint64_t count);
 /* Gray8 to RGB8 or to RGBA8 with full alpha. */
 void pixel_expand_gray(const uint8_t *source, uint8_t *target, uint64_t count, int32_t channels);
 
-/* The high byte of every sample, and the byte repeated. */
+/* Narrowing keeps the high byte of every sample; widening repeats the byte. */
 void pixel_narrow(const void *source, uint8_t *target, uint64_t samples);
 void pixel_widen(const uint8_t *source, void *target, uint64_t samples);
 
-/* Alpha, the last of 2 or 4 channels, multiplied in and divided out; colours of no alpha become 0. */
+/* Multiplies by alpha, the last of 2 or 4 channels, or divides by it; colors with alpha 0 become 0. */
 void pixel_premultiply_8(const uint8_t *source, uint8_t *target, uint64_t count, int32_t channels);
 void pixel_unpremultiply_8(const uint8_t *source, uint8_t *target, uint64_t count, int32_t channels);
 void pixel_premultiply_16(const void *source, void *target, uint64_t count, int32_t channels);
 void pixel_unpremultiply_16(const void *source, void *target, uint64_t count, int32_t channels);
 
-/* RGBA8 or BGRA8 with straight alpha over a colour, which is in the order of the target; to 3 channels or to 4. */
+/* Draws RGBA8 or BGRA8 with straight alpha over a color in the target's channel order; to 3 or 4 channels. */
 void pixel_flatten(
     const uint8_t *source, uint8_t *target, uint64_t count, int32_t channels, int32_t swaps,
     const uint8_t background[3]);

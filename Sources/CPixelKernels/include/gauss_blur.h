@@ -1,8 +1,8 @@
 /*
- * gauss_blur.h - a small kernel in each direction.
+ * gauss_blur.h - a Gaussian blur with a small kernel in each direction.
  *
- * The picture goes through row by row: weighed along the row, then down the columns. Samples have 16 bits between the
- * two and are premultiplied; outside the picture its edge goes on.
+ * The image is processed row by row: weighted along the row, then down the columns. Samples between the passes have 16
+ * bits and are premultiplied; edge pixels are repeated outside the image.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 /*
- * Blurs into another picture of the same format, as in work_rows.h.
+ * Blurs into another image of the same format, as in work_rows.h.
  *
- * weights: reach + 1 of them, none negative, from the middle on; the middle once and the others twice are 1 together.
- * reach: 1 ... 255. Returns 0, or -1 where there is no memory for the rows between.
+ * weights: reach + 1 weights, none negative, from the center outwards; the center plus twice the others add up to 1.
+ * reach: 1 ... 255. Returns 0, or -1 if the intermediate rows cannot be allocated.
  */
 int32_t pixel_gauss_blur(const void *source, uint64_t source_stride, void *target, uint64_t target_stride,
                          uint64_t width, uint64_t height, uint32_t channels, uint32_t bits, uint32_t alpha,

@@ -1,7 +1,7 @@
 /*
- * pixel_kernels.h - loops over the samples of one row that are worth vector instructions.
+ * pixel_kernels.h - vectorized loops over the samples of one row.
  *
- * Every function picks the widest instructions this processor has, at run time; results are the same with all of them.
+ * Every function picks the widest instructions this processor has, at run time; the results are equal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

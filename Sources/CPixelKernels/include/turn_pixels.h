@@ -1,5 +1,5 @@
 /*
- * turn_pixels.h - pixels to other places, unchanged.
+ * turn_pixels.h - moves pixels for an orientation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Copies a picture through an orientation as Exif numbers them, 1 ... 8; the target has the sides exchanged from 5 on.
+ * Copies an image through an Exif orientation, 1 ... 8; from 5 on the target's sides are exchanged.
  *
- * width, height: of the source. bytes: of a pixel, at least 1.
+ * width, height: size of the source. bytes: bytes per pixel, at least 1.
  */
 void pixel_turn(const void *source, uint64_t source_stride, void *target, uint64_t target_stride, uint64_t width,
                 uint64_t height, uint32_t bytes, uint32_t orientation);

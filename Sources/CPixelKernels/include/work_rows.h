@@ -1,11 +1,11 @@
 /*
- * work_rows.h - rows of any integer format as work rows, and back.
+ * work_rows.h - converts rows of any integer format to work rows, and back.
  *
- * A work row has four 16-bit samples a pixel: red, green, blue and alpha, premultiplied; gray stands in all three colors,
- * and what has no alpha is opaque. Eight bits with straight alpha come back as they were; only the color under pixels
- * that are fully clear is lost.
+ * A work row has four premultiplied 16-bit samples per pixel: red, green, blue and alpha. Gray is repeated in all
+ * three colors; pixels without alpha are opaque. A conversion of 8 bits with straight alpha and back is lossless,
+ * except for the color of fully transparent pixels.
  *
- * channels, bits and alpha are those of PixelFormat; four channels of ink (6) pass as they are, without an alpha.
+ * channels, bits and alpha have the raw values of PixelFormat; CMYK (6) is copied unchanged, without an alpha.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

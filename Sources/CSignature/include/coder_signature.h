@@ -1,6 +1,6 @@
 /*
- * coder_signature.h - Ed25519 of libsodium behind fixed-width types. Signatures that could be changed into others, and keys
- * and points of small order, are rejected as libsodium does.
+  * coder_signature.h - Ed25519 signatures of libsodium behind fixed-width types. Like libsodium, it rejects malleable
+  * signatures, and keys and points of small order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,17 +13,17 @@
 #define CODER_SIGNATURE_KEY_BYTES 32
 #define CODER_SIGNATURE_BYTES 64
 
-/* Makes a new pair from the system's random numbers. 0 on success. */
+/* Creates a key pair from the system's random numbers. Returns 0 on success. */
 int32_t coder_signature_new_pair(uint8_t public_key[_Nonnull 32], uint8_t seed[_Nonnull 32]);
 
-/* The public key that belongs to a seed. 0 on success. */
+/* Computes the public key that belongs to a seed. Returns 0 on success. */
 int32_t coder_signature_public_key(const uint8_t seed[_Nonnull 32], uint8_t public_key[_Nonnull 32]);
 
-/* Signs with the key of a seed. 0 on success. */
+/* Signs a message with the key of a seed. Returns 0 on success. */
 int32_t coder_signature_sign(const uint8_t seed[_Nonnull 32], const uint8_t *_Nonnull message, size_t count,
                              uint8_t signature[_Nonnull 64]);
 
-/* 0 when the signature is that of the message by the key. */
+/* Verifies a signature of a message. Returns 0 when the signature is valid for this public key. */
 int32_t coder_signature_verify(const uint8_t public_key[_Nonnull 32], const uint8_t *_Nonnull message, size_t count,
                                const uint8_t signature[_Nonnull 64]);
 

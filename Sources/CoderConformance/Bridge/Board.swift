@@ -1,7 +1,7 @@
 import CConformance
 import Glibc
 
-/// What a check's process and the kit share: where the plugin is, what was refused, how it ended.
+/// The memory shared by the kit and a check's process: the plugin's current call, denied system calls, the result.
 @safe final class Board {
     struct Refusal: Hashable {
         enum Kind: Int32 { case process = 1, network, file, system }
@@ -11,11 +11,11 @@ import Glibc
     }
 
     private let memory: UnsafeMutablePointer<kit_board>
-    /// The shared memory, in the process that made it; -1 elsewhere.
+    /// The descriptor of the shared memory in the process that created it; -1 elsewhere.
     let descriptor: Int32
     private let isMapped: Bool
 
-    /// Makes one, to be handed to a child.
+    /// Creates a board to pass to a child.
     init?(ticket: UInt64) {
         descriptor = unsafe kit_memory("conformance-board", UInt64(MemoryLayout<kit_board>.size))
         guard descriptor >= 0, let map = unsafe kit_map(descriptor, UInt64(MemoryLayout<kit_board>.size), 1) else {
@@ -32,7 +32,7 @@ import Glibc
         isMapped = false
     }
 
-    /// The board that the parent handed over; its descriptor is closed.
+    /// Returns the board that the parent passed, and closes its descriptor.
     static func inherited() -> Board? {
         guard let map = unsafe kit_map(KIT_BOARD_DESCRIPTOR, UInt64(MemoryLayout<kit_board>.size), 1) else {
             return nil
@@ -41,7 +41,7 @@ import Glibc
         return unsafe Board(map.assumingMemoryBound(to: kit_board.self))
     }
 
-    /// The one of this process.
+    /// Returns a board for use within this process.
     static func local() -> Board {
         let board = unsafe kit_local_board()
         unsafe kit_board_begin(board, 0)
@@ -53,25 +53,25 @@ import Glibc
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Which function of the plugin runs; empty outside.
+    /// The running plugin function; empty between calls.
     var call: String {
         get { unsafe String(cString: kit_board_get_call(memory)) }
         set { unsafe kit_board_call(memory, newValue) }
     }
 
-    /// Which coder is checked.
+    /// The coder under check.
     var coder: String {
         get { unsafe String(cString: kit_board_get_coder(memory)) }
         set { unsafe kit_board_coder(memory, newValue) }
     }
 
-    /// What the child has to say, and that it came to its end.
+    /// Stores the child's report, and marks that the child reached its end.
     func finish(_ text: String) {
         unsafe kit_board_text(memory, text, text.utf8.count)
         unsafe memory.pointee.finished = memory.pointee.ticket
     }
 
-    /// What the child said; nil when it did not come to its end.
+    /// Returns the child's report; nil if the child did not reach its end.
     func text(for ticket: UInt64) -> String? {
         guard unsafe memory.pointee.finished == ticket else { return nil }
         return unsafe String(cString: kit_board_get_text(memory))
@@ -89,7 +89,7 @@ import Glibc
         return result
     }
 
-    /// Bounds this process; false where the kernel cannot refuse system calls.
+    /// Confines this process; returns false if the kernel has no system call filters.
     func confine(memory bytes: Int, processorSeconds: Int) -> Bool {
         unsafe kit_confine(
             memory,
@@ -99,7 +99,7 @@ import Glibc
     }
 }
 
-/// Bytes that all children can see: the pictures they work with.
+/// Memory shared with all children, for the sample images.
 @safe final class SharedBytes {
     private let memory: UnsafeMutableRawPointer
     let descriptor: Int32
@@ -129,7 +129,7 @@ import Glibc
         }
     }
 
-    /// The bytes; the first eight are their number.
+    /// The bytes; the memory begins with their count in eight bytes.
     var bytes: [UInt8] {
         get {
             let count = unsafe min(memory.load(as: Int.self), Self.capacity - 8)

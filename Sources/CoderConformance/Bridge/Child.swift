@@ -1,7 +1,7 @@
 import CConformance
 import Glibc
 
-/// How the process of a check ended.
+/// The way a check's process ended.
 struct ChildEnd {
     var exitStatus: Int?
     var signal: Int?
@@ -18,8 +18,8 @@ enum Child {
     /// Starts this program again and waits for it.
     ///
     /// - Parameters:
-    ///   - folder: its working folder.
-    /// - Returns: nil when it could not be started.
+    ///   - folder: the child's working folder.
+    /// - Returns: nil if the process could not be started.
     static func run(
         _ arguments: [String], board: Board, samples: SharedBytes, folder: String, milliseconds: Int
     ) -> ChildEnd? {
@@ -50,9 +50,9 @@ enum Child {
         return Array(bytes.prefix(max(0, count)))
     }
 
-    /// Sees to it that this process does not outlive the one that started it.
+    /// Ends this process when its parent ends.
     static func endWithParent() { kit_end_with_parent() }
 
-    /// Ends this process without running what anybody registered.
+    /// Ends this process without running registered exit handlers.
     static func leave() -> Never { _exit(0) }
 }

@@ -1,6 +1,6 @@
 import CCoderPlugin
 
-/// Metadata as a plugin hands it out.
+/// Metadata as delivered by a plugin.
 struct Blob: Hashable {
     var kind: UInt32
     var key: String?
@@ -20,7 +20,7 @@ struct Item {
     private let api: cpi_decoder_api
     private var input: Input?
 
-    init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
+    init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: StructVersion = .current) {
         guard let decoder = coder.decoder else { return nil }
         api = decoder
         unsafe super.init(
@@ -37,12 +37,12 @@ struct Item {
     }
 
     func readHeader() -> (Answer, cpi_image_info) {
-        let info = Lent(cpi_image_info(), shape, isAnswer: true)
+        let info = GuardedStruct(cpi_image_info(), shape, isAnswer: true)
         info.clearFuture()
         let answer = unsafe run("read_header") { handle, error in unsafe api.read_header(handle, info.pointer, error) }
         check(info, "cpi_image_info")
         var facts = info.value
-        // Surfaces never have some formats that files hold: then another one is offered beside it.
+        // Surfaces do not support some formats of files; the plugin must then offer another one.
         if answer.status == CPI_OK, facts.native.objection != nil, Values.objection(facts.native) == nil {
             for index in 0..<UInt32(40) {
                 let (answer, offer) = offer(index)
@@ -55,16 +55,16 @@ struct Item {
         return (answer, facts)
     }
 
-    private func check<T>(_ lent: Lent<T>, _ name: String) {
-        if !lent.isKeptTo { note(overrun: name) }
-        if !lent.hasItsSize { note(overrun: "\(name).size") }
+    private func check<T>(_ lent: GuardedStruct<T>, _ name: String) {
+        if !lent.hasIntactGuard { note(overrun: name) }
+        if !lent.hasValidSize { note(overrun: "\(name).size") }
     }
 
     var hasBlobs: Bool { unsafe api.blob != nil }
 
     func blob(_ index: UInt32) -> (Answer, Blob?) {
         guard let get = unsafe api.blob else { return (Answer(call: "blob", status: CPI_END), nil) }
-        let blob = unsafe Lent(cpi_blob(), shape)
+        let blob = unsafe GuardedStruct(cpi_blob(), shape)
         let answer = unsafe run("blob") { handle, error in unsafe get(handle, index, blob.pointer, error) }
         unsafe check(blob, "cpi_blob")
         guard answer.status == CPI_OK else { return (answer, nil) }
@@ -81,13 +81,13 @@ struct Item {
 
     func offer(_ index: UInt32) -> (Answer, cpi_format_offer) {
         guard let get = unsafe api.offer else { return (Answer(call: "offer", status: CPI_END), cpi_format_offer()) }
-        let offer = Lent(cpi_format_offer(), shape, isAnswer: true)
+        let offer = GuardedStruct(cpi_format_offer(), shape, isAnswer: true)
         let answer = unsafe run("offer") { handle, error in unsafe get(handle, index, offer.pointer, error) }
         check(offer, "cpi_format_offer")
         return (answer, offer.value)
     }
 
-    /// Nil where the decoder cannot.
+    /// Returns nil if the decoder has no such function.
     func scaledSize(_ width: UInt32, _ height: UInt32) -> (Answer, UInt32, UInt32)? {
         guard let reduce = unsafe api.scaled_size else { return nil }
         var size = (width, height)
@@ -96,14 +96,14 @@ struct Item {
     }
 
     func nextFrame() -> (Answer, cpi_frame_info) {
-        let frame = Lent(cpi_frame_info(), shape, isAnswer: true)
+        let frame = GuardedStruct(cpi_frame_info(), shape, isAnswer: true)
         frame.clearFuture()
         let answer = unsafe run("next_frame") { handle, error in unsafe api.next_frame(handle, frame.pointer, error) }
         check(frame, "cpi_frame_info")
         return (answer, frame.value)
     }
 
-    /// Nil where the decoder cannot.
+    /// Returns nil if the decoder has no such function.
     func seek(_ index: UInt32) -> (Answer, UInt32)? {
         guard let seek = unsafe api.seek_frame else { return nil }
         var place = index
@@ -114,7 +114,7 @@ struct Item {
     func decode(
         _ surface: Surface, flags: UInt32 = 0, region: cpi_rect = cpi_rect(), scaled: (UInt32, UInt32) = (0, 0)
     ) -> Answer {
-        let request = unsafe Lent(
+        let request = unsafe GuardedStruct(
             cpi_decode_request(
                 size: 0, flags: flags, surface: surface.pointer, region: region, scaled_width: scaled.0,
                 scaled_height: scaled.1), shape)
@@ -123,11 +123,11 @@ struct Item {
         }
     }
 
-    /// Describes an item; nil where the decoder has no items.
+    /// Describes an item; returns nil if the decoder has no items.
     func item(_ index: UInt32) -> (Answer, Item, cpi_image_info)? {
         guard let items else { return nil }
-        let item = unsafe Lent(cpi_item(), shape, isAnswer: true)
-        let info = Lent(cpi_image_info(), shape, isAnswer: true)
+        let item = unsafe GuardedStruct(cpi_item(), shape, isAnswer: true)
+        let info = GuardedStruct(cpi_image_info(), shape, isAnswer: true)
         unsafe item.clearFuture()
         info.clearFuture()
         let answer = unsafe run("describe") { handle, error in
@@ -140,18 +140,18 @@ struct Item {
         return (answer, facts, info.value)
     }
 
-    /// A table without `describe` and `select` does not count.
+    /// The items table; nil if it lacks `describe` or `select`.
     private var items: cpi_items_api? {
         table(CPI_EXT_ITEMS, as: cpi_items_api.self, least: MemoryLayout<cpi_table>.size + 2 * MemoryLayout<UInt>.size)
     }
 
-    /// Nil where the decoder has no items.
+    /// Selects an item; returns nil if the decoder has no items.
     func select(_ index: UInt32) -> Answer? {
         guard let items else { return nil }
         return unsafe run("select") { handle, error in unsafe items.select(handle, index, error) }
     }
 
-    /// Nil where only `item` finds out.
+    /// Returns the item count; nil if only `item` can find it.
     func itemCount() -> (Answer, UInt32)? {
         guard let count = unsafe items?.count else { return nil }
         var number: UInt32 = 0
@@ -161,7 +161,7 @@ struct Item {
 
     var hasDirty: Bool { unsafe api.dirty != nil }
 
-    /// Nil where the decoder does not say.
+    /// Returns the changed part; nil if the decoder does not report it.
     func dirty() -> (Answer, cpi_rect)? {
         guard let dirty = unsafe api.dirty else { return nil }
         var rect = cpi_rect()

@@ -1,7 +1,7 @@
 import ImageModel
 
 extension Digest {
-    /// Adds the rows, without what lies between them.
+    /// Adds the rows without their padding.
     mutating func add(_ pixels: PixelBuffer) {
         for y in 0..<pixels.size.height {
             pixels.withRow(y) { row in

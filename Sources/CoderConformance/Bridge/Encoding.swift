@@ -4,10 +4,10 @@ import CCoderPlugin
 @safe final class Encoding: Session {
     private let api: cpi_encoder_api
     private(set) var output: Output?
-    /// The first offer with a value that the header does not define, in words.
+    /// A description of the first offer with a value that the header does not define.
     private(set) var oddOffer: String?
 
-    init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
+    init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: StructVersion = .current) {
         guard let encoder = coder.encoder else { return nil }
         api = encoder
         unsafe super.init(
@@ -18,20 +18,20 @@ import CCoderPlugin
     deinit { close() }
 
     func accept(_ info: cpi_image_info, _ index: UInt32) -> (Answer, cpi_pixel_format) {
-        let facts = Lent(info, shape)
-        let offer = Lent(cpi_format_offer(), shape, isAnswer: true)
+        let facts = GuardedStruct(info, shape)
+        let offer = GuardedStruct(cpi_format_offer(), shape, isAnswer: true)
         offer.clearFuture()
         let answer = unsafe run("accept") { handle, error in
             unsafe api.accept(handle, UnsafePointer(facts.pointer), index, offer.pointer, error)
         }
-        if !offer.isKeptTo { note(overrun: "cpi_format_offer") }
+        if !offer.hasIntactGuard { note(overrun: "cpi_format_offer") }
         if answer.status == CPI_OK, oddOffer == nil { oddOffer = Values.objection(offer.value) }
         return (answer, offer.value.format)
     }
 
     func begin(_ info: cpi_image_info, _ output: Output) -> Answer {
         self.output = output
-        let facts = Lent(info, shape)
+        let facts = GuardedStruct(info, shape)
         return unsafe run("begin") { handle, error in
             unsafe api.begin(handle, UnsafePointer(facts.pointer), output.pointer, error)
         }
@@ -41,12 +41,12 @@ import CCoderPlugin
 
     func add(_ blob: Blob) -> Answer {
         guard let add = unsafe api.add_blob else { return Answer(call: "add_blob", status: CPI_REFUSED) }
-        // Memory of its own, gone after the call.
+        // Separate memory, freed after the call.
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, blob.bytes.count))
         _ = unsafe copy.initialize(from: blob.bytes)
         defer { unsafe copy.deallocate() }
         return unsafe (blob.key ?? "").withCString { key in
-            let raw = unsafe Lent(
+            let raw = unsafe GuardedStruct(
                 cpi_blob(
                     size: 0, kind: blob.kind, key: blob.key == nil ? nil : key, bytes: UnsafePointer(copy.baseAddress),
                     length: UInt64(blob.bytes.count)), shape)
@@ -57,16 +57,16 @@ import CCoderPlugin
     }
 
     func add(_ frame: cpi_frame_info, _ surface: Surface) -> Answer {
-        let facts = Lent(frame, shape)
+        let facts = GuardedStruct(frame, shape)
         return unsafe run("add_frame") { handle, error in
             unsafe api.add_frame(handle, UnsafePointer(facts.pointer), surface.pointer, error)
         }
     }
 
-    /// Begins a frame that comes in bands, and answers how many rows a band should have; nil where the encoder takes none.
+    /// Begins a frame in bands and returns the row count for a band; nil if the encoder accepts no bands.
     func beginRows(_ frame: cpi_frame_info) -> (Answer, Int)? {
         guard let rows = rowsTable else { return nil }
-        let facts = Lent(frame, shape)
+        let facts = GuardedStruct(frame, shape)
         var count = UInt32(0)
         let answer = unsafe run("begin_rows") { handle, error in
             unsafe rows.begin_rows(handle, UnsafePointer(facts.pointer), &count, error)

@@ -1,35 +1,35 @@
 import CCoderPlugin
 
-/// What a call from file to file came to.
+/// The result of a rewrite or transcoding.
 struct FileOutcome {
     var answer: Answer
     var bytes: [UInt8]
-    /// Of a rewrite: the part of the image that is in the output.
+    /// After a rewrite: the part of the image in the output.
     var kept = cpi_rect()
     var droppedItems = false
-    /// A value of the outcome that the header does not define, in words.
+    /// A description of a value that the header does not define.
     var odd: String?
 }
 
-/// The changes that a rewrite is asked for.
+/// The changes to request from a rewrite.
 struct FileChange {
     var flags: UInt32 = 0
-    /// Kinds of metadata.
+    /// The kinds of metadata to remove.
     var removed: [UInt32] = []
     var blob: Blob?
 }
 
 extension Subject {
-    /// Rewrites a file; nil where the plugin has no table for it.
+    /// Rewrites a file; returns nil if the plugin has no table for it.
     func rewrite(_ coder: Coder, _ bytes: [UInt8], _ change: FileChange = FileChange()) -> FileOutcome? {
         let least = MemoryLayout<cpi_rewrite_api>.size
         guard let api = table(CPI_EXT_REWRITE, as: cpi_rewrite_api.self, least: least) else { return nil }
-        let outcome = Lent(cpi_rewrite_outcome(), isAnswer: true)
+        let outcome = GuardedStruct(cpi_rewrite_outcome(), isAnswer: true)
         let payload = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, change.blob?.bytes.count ?? 0))
         _ = unsafe payload.initialize(from: change.blob?.bytes ?? [])
         defer { unsafe payload.deallocate() }
         var result = unsafe (change.blob?.key ?? "").withCString { key in
-            let blob = unsafe Lent(
+            let blob = unsafe GuardedStruct(
                 cpi_blob(
                     size: 0, kind: change.blob?.kind ?? 0, key: change.blob?.key == nil ? nil : key,
                     bytes: UnsafePointer(payload.baseAddress), length: UInt64(change.blob?.bytes.count ?? 0)))
@@ -41,7 +41,7 @@ extension Subject {
                 unsafe request.blob_stride = UInt64(MemoryLayout<cpi_blob>.stride)
                 unsafe request.blob_count = 1
             }
-            let lent = unsafe Lent(request)
+            let lent = unsafe GuardedStruct(request)
             return unsafe call("rewrite", coder, bytes) { services, source, sink, error in
                 unsafe api.rewrite(
                     coder.pointer, services.pointer, services.limitsPointer, nil, UnsafePointer(lent.pointer),
@@ -54,7 +54,7 @@ extension Subject {
         return result
     }
 
-    /// Packs a stream, or gives the original back; nil where the plugin has no table for it.
+    /// Packs a stream or restores the original; returns nil if the plugin has no table for it.
     func transcode(_ coder: Coder, _ bytes: [UInt8], _ direction: UInt32, _ format: String) -> FileOutcome? {
         let least = MemoryLayout<cpi_transcode_api>.size
         guard let api = table(CPI_EXT_TRANSCODE, as: cpi_transcode_api.self, least: least) else { return nil }
@@ -72,7 +72,7 @@ extension Subject {
         let services = Services(limits: DecodeSetup.roomyLimits)
         let (source, sink) = (Input(bytes), Output())
         source.name(endingIn: coder.ending)
-        let error = Lent(cpi_error(), isAnswer: true)
+        let error = GuardedStruct(cpi_error(), isAnswer: true)
         board.call = name
         let status = unsafe body(services, source, sink, error.pointer)
         board.call = ""

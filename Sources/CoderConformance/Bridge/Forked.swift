@@ -1,6 +1,6 @@
 import CConformance
 
-/// Runs `body` in a copy of this process; nil when the copy crashed, or did not end within `seconds`.
+/// Runs `body` in a forked process; returns nil if the process crashed or did not end within `seconds`.
 func forked(seconds: UInt32, _ body: () -> UInt64) -> UInt64? {
     withoutActuallyEscaping(body) { body in
         let box = Box(body)

@@ -2,27 +2,27 @@ import CCoderPlugin
 import Glibc
 import Synchronization
 
-/// The threads that the kit lends to a plugin: `coderhost.parallel/1` of a host.
+/// The host threads that the kit provides to a plugin: `coderhost.parallel/1`.
 enum HostThreads {
-    /// How many times a plugin has used them.
+    /// The number of times a plugin has used them.
     static let uses = Atomic<Int>(0)
-    /// The lent threads that run tasks now.
+    /// The threads that currently run tasks.
     private static let busy = Mutex<Set<pthread_t>>([])
-    /// How many times a task has called what only the session thread may call.
+    /// The number of calls from tasks that only the session's thread may make.
     static let strayCalls = Atomic<Int>(0)
 
-    /// Counts a call that only the session thread may make, where another thread makes it.
+    /// Counts a call as stray if it is not made by the session's thread.
     static func expectSessionThread() {
         if busy.withLock({ $0.contains(pthread_self()) }) { strayCalls.add(1, ordering: .relaxed) }
     }
 
-    /// The table; NULL for every other id.
+    /// Returns the table; NULL for any other id.
     static func table(_ id: UnsafePointer<CChar>) -> UnsafeRawPointer? {
         guard unsafe String(cString: id) == CPI_EXT_PARALLEL else { return nil }
         return unsafe UnsafeRawPointer(lent)
     }
 
-    /// Never freed: a plugin keeps it as long as it lives.
+    /// Never freed, because a plugin keeps it for its lifetime.
     nonisolated(unsafe) private static let lent: UnsafeMutablePointer<cpi_parallel_api> = {
         let table = UnsafeMutablePointer<cpi_parallel_api>.allocate(capacity: 1)
         unsafe table.initialize(
@@ -47,7 +47,7 @@ enum HostThreads {
         }
     }
 
-    /// Each thread has a fixed share of the tasks; with more than one thread, the last of them come first.
+    /// Each thread runs a fixed share of the tasks; with more than one thread, the last tasks run first.
     private static func run(
         _ services: cpi_services, _ count: Int, _ task: cpi_task, _ arg: UnsafeMutableRawPointer?
     ) -> cpi_status {

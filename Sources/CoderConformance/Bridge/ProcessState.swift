@@ -2,7 +2,7 @@ import CConformance
 import CoderHost
 import Glibc
 
-/// What of a process a plugin must leave alone.
+/// The process state that a plugin must not change.
 @safe struct ProcessState {
     var locale: String
     var folder: String
@@ -11,7 +11,7 @@ import Glibc
     var descriptors: [Int32: [UInt64]]
     private let raw: kit_state
 
-    /// Always the same with a sanitizer, which holds back what is freed.
+    /// Constant with a sanitizer, which does not return freed memory.
     static var residentBytes: Int { isSanitized ? 0 : Int(kit_resident_bytes()) }
     static var threadCount: Int { Int(kit_thread_count()) }
     static var isSanitized: Bool { kit_is_sanitized() != 0 }
@@ -35,7 +35,7 @@ import Glibc
     var rounding: UInt64 { raw.rounding }
     var blockedSignals: UInt64 { raw.mask }
 
-    /// Signals whose disposition is another than it was.
+    /// Returns the signals whose disposition has changed.
     func changedSignals(since before: ProcessState) -> [String] {
         var (a, b) = (before.raw, raw)
         return (1..<Int32(KIT_SIGNALS)).filter { number in
@@ -43,7 +43,7 @@ import Glibc
         }.map(SignalName.of)
     }
 
-    /// Open descriptors, and what they stand for.
+    /// The open descriptors with their identities.
     static func descriptors() -> [Int32: [UInt64]] {
         var result: [Int32: [UInt64]] = [:]
         for number in Int32(0)..<1024 {
@@ -55,7 +55,7 @@ import Glibc
         return result
     }
 
-    /// Opens some more, all over the range, so that it is seen when they are closed.
+    /// Opens descriptors all over the range, so that a plugin that closes them is detected.
     static func openSomeDescriptors() {
         for number in [7, 40, 111, 200] as [Int32] { _ = dup2(0, number) }
     }
@@ -87,6 +87,6 @@ import Glibc
 
     static func pause(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-    /// Ends the process as a program does that has done its work: what was registered for the end runs.
+    /// Ends the process like a normal program, so that registered exit handlers run.
     static func leaveNormally() -> Never { exit(0) }
 }

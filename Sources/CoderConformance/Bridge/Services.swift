@@ -2,20 +2,20 @@ import CCoderPlugin
 import Glibc
 import Synchronization
 
-/// The services of one session, which count everything and refuse on demand.
+/// The services of one session, which count all calls and fail on demand.
 @safe final class Services {
-    /// When to be difficult.
+    /// The calls that fail.
     struct Policy {
-        /// The number of the allocation that is refused, from 0; every later one, too.
+        /// The number of the first failing allocation, from 0; later ones also fail.
         var failsAllocation: Int?
-        /// Only that one is refused.
+        /// Whether only that allocation fails.
         var failsOnce = false
-        /// The number of the report of memory that is refused, from 0, and every later one.
+        /// The number of the first failing memory report, from 0; later ones also fail.
         var refusesBudget: Int?
-        /// The number of the poll that is answered with `stop`, from 0, and every later one.
+        /// The number of the first poll that returns `stop`, from 0; later ones do as well.
         var stopsAtPoll: Int?
         var stop = CPI_CANCELLED
-        /// What thread_hint answers.
+        /// The result of thread_hint.
         var threads: UInt32 = 2
     }
 
@@ -32,11 +32,11 @@ import Synchronization
         var pollsAfterStop = 0
         var stoppedAt: UInt64 = 0
         var warnings: [String] = []
-        /// Something was given back that was not lent, or written behind.
+        /// An invalid release, or a write outside of a block.
         var wrongRelease: String?
         var hasWrongProgress = false
         var afterClose: String?
-        /// Nanoseconds of processor time between two polls at the most.
+        /// The longest processor time between two polls, in nanoseconds.
         var longestGap: UInt64 = 0
         var lastPoll: UInt64 = 0
         /// What else is to happen at a poll.
@@ -45,14 +45,14 @@ import Synchronization
 
     let policy: Policy
     private let state: Mutex<Meter>
-    private var table: Lent<cpi_services>!
-    private var bounds: Lent<cpi_limits>!
+    private var table: GuardedStruct<cpi_services>!
+    private var bounds: GuardedStruct<cpi_limits>!
 
     var pointer: UnsafePointer<cpi_services> { unsafe UnsafePointer(table.pointer) }
     var limitsPointer: UnsafePointer<cpi_limits> { unsafe UnsafePointer(bounds.pointer) }
     var meter: Meter { state.withLock { $0 } }
 
-    /// Begins to measure the time between two polls.
+    /// Starts measuring the time between two polls.
     func startClock() { state.withLock { $0.lastPoll = threadNanoseconds() } }
     func stopClock() {
         state.withLock { meter in
@@ -61,10 +61,13 @@ import Synchronization
     }
     func close() { state.withLock { $0.isClosed = true } }
 
-    init(_ policy: Policy = Policy(), limits: cpi_limits = cpi_limits(), shape: Shape = .current, flags: UInt32 = 0) {
+    init(
+        _ policy: Policy = Policy(), limits: cpi_limits = cpi_limits(), shape: StructVersion = .current,
+        flags: UInt32 = 0
+    ) {
         self.policy = policy
         state = Mutex(Meter())
-        bounds = Lent(limits, shape)
+        bounds = GuardedStruct(limits, shape)
         let services = unsafe cpi_services(
             size: 0, flags: flags, ctx: Unmanaged.passUnretained(self).toOpaque(),
             allocate: { ctx, count in unsafe Services.from(ctx).allocate(count) },
@@ -82,14 +85,14 @@ import Synchronization
                 unsafe Services.from(ctx).state.withLock { if done > total { $0.hasWrongProgress = true } }
             },
             now: { _ in wallNanoseconds() }, thread_hint: { ctx in unsafe Services.from(ctx).policy.threads })
-        unsafe table = Lent(services, shape)
+        unsafe table = GuardedStruct(services, shape)
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Services {
         unsafe Unmanaged<Services>.fromOpaque(ctx!).takeUnretainedValue()
     }
 
-    // MARK: What the plugin calls
+    // MARK: Calls of the plugin
 
     private static let frame = 16
     private static let pattern: UInt8 = 0xA5
@@ -105,7 +108,7 @@ import Synchronization
                 limit == 0 || meter.liveBytes + meter.budget + size <= Int(clamping: limit),
                 let memory = unsafe malloc(size + 2 * Self.frame)
             else { return nil }
-            // Nothing is zero by accident, and what is written behind the end is seen.
+            // Fill with a pattern, so that no byte is zero by accident and writes past the end are detected.
             unsafe memset(memory, Int32(Self.pattern), size + 2 * Self.frame)
             let start = unsafe memory + Self.frame
             meter.live[UInt(bitPattern: start)] = size
@@ -120,7 +123,7 @@ import Synchronization
         state.withLock { meter in
             if meter.isClosed { meter.afterClose = "release" }
             guard let size = meter.live.removeValue(forKey: UInt(bitPattern: memory)) else {
-                meter.wrongRelease = "it released memory that allocate had not given, or that was released before"
+                meter.wrongRelease = "it released memory that was not allocated, or was already released"
                 return
             }
             meter.liveBytes -= size
@@ -128,7 +131,7 @@ import Synchronization
                 let before = unsafe (memory - Self.frame).load(fromByteOffset: at, as: UInt8.self)
                 let behind = unsafe (memory + size).load(fromByteOffset: at, as: UInt8.self)
                 if before != Self.pattern || behind != Self.pattern {
-                    meter.wrongRelease = "it wrote beside a block of \(size) bytes that it had allocated"
+                    meter.wrongRelease = "it wrote outside of an allocated block of \(size) bytes"
                 }
             }
             unsafe free(memory - Self.frame)
@@ -178,7 +181,7 @@ private func nanoseconds(_ clock: clockid_t) -> UInt64 {
 
 /// The clock of `cpi_services.now`.
 func wallNanoseconds() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
-/// Processor time of this thread, so that a busy machine does not count.
+/// The processor time of this thread, independent of the machine's load.
 func threadNanoseconds() -> UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
-/// Processor time of this process.
+/// The processor time of this process.
 func processNanoseconds() -> UInt64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }

@@ -1,7 +1,7 @@
 import CCoderPlugin
 import Glibc
 
-/// What one call answered.
+/// The result of one call.
 struct Answer {
     var call: String
     var status: cpi_status
@@ -10,19 +10,19 @@ struct Answer {
     var limitID: UInt32 = 0
     var allowed: UInt64 = 0
     var requested: UInt64 = 0
-    /// What is wrong with the error that came with it.
+    /// The defect of the error that came with the result.
     var objection: String?
 
     var isFailure: Bool { status < 0 }
-    /// Whether no call of the plugin failed: the kit refused what the plugin announced.
+    /// Whether the kit, not the plugin, refused: the announced image is too large for the kit.
     var isOfKit: Bool { call == Self.kit }
     static let kit = "the kit"
     var text: String { "\(call) answered \(statusName(status))" + (message.isEmpty ? "" : ": \(message)") }
 }
 
-/// What decoding and encoding sessions share: beginning, end, and how a call is made.
+/// The common part of decoding and encoding sessions: open, close, and making calls.
 @safe class Session {
-    /// What the tables of decoders and encoders have in common.
+    /// The common functions of the decoder and encoder tables.
     @safe struct Functions {
         var open:
             @convention(c) (
@@ -31,24 +31,24 @@ struct Answer {
             ) -> cpi_status
         var close: @convention(c) (OpaquePointer) -> Void
         var get: (@convention(c) (OpaquePointer, UnsafePointer<CChar>) -> UnsafeRawPointer?)?
-        /// Behind the names of these functions.
+        /// The suffix of these functions' names.
         var suffix: String
     }
 
     let board: Board
-    let shape: Shape
+    let shape: StructVersion
     let services: Services
     private let functions: Functions
     let coder: Subject.Coder
     private var handle: OpaquePointer?
     private var serial = 0
-    /// The first struct that was written behind its end.
+    /// The first struct with a write past its end.
     private(set) var overrun: String?
-    /// The first answer whose status the header does not list for the call.
+    /// The first result whose status the header does not list for the call.
     private(set) var illegal: String?
 
     init(
-        _ functions: Functions, _ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape
+        _ functions: Functions, _ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: StructVersion
     ) {
         self.functions = functions
         self.coder = coder
@@ -65,14 +65,14 @@ struct Answer {
                     coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
             }
         }
-        // An open that fails has freed everything, whatever it stored.
+        // A failed open has freed everything, even if it stored a session.
         if answer.status == CPI_OK { unsafe handle = opened }
         return answer
     }
 
     var isOpen: Bool { unsafe handle != nil }
 
-    /// Ends the session; harmless when it has ended.
+    /// Ends the session; does nothing if it has ended.
     func close() {
         guard let opened = unsafe handle else { return }
         unsafe handle = nil
@@ -80,7 +80,7 @@ struct Answer {
         services.close()
     }
 
-    /// The table of an extension; nil where the session has none, or one that is shorter than `least` bytes.
+    /// Returns the table of an extension; nil if the session has none, or one shorter than `least` bytes.
     func table<T>(_ id: String, as type: T.Type, least: Int) -> T? {
         guard let get = unsafe functions.get, let opened = unsafe handle else { return nil }
         let found = unsafe enter("get\(functions.suffix)") { unsafe get(opened, id) }
@@ -89,7 +89,7 @@ struct Answer {
         return size >= least ? table : nil
     }
 
-    /// Nil where the coder has no `get`.
+    /// Returns the result of `get`; nil if the coder has no `get`.
     func get(_ id: String) -> ExtensionAnswer? {
         guard let get = unsafe functions.get, let opened = unsafe handle else { return nil }
         return enter("get\(functions.suffix)") { unsafe ExtensionAnswer(get(opened, id)) }
@@ -107,11 +107,11 @@ struct Answer {
 
     /// Makes one call.
     private func run(_ name: String, _ body: (UnsafeMutablePointer<cpi_error>) -> cpi_status) -> Answer {
-        let error = Lent(cpi_error(), shape, isAnswer: true)
+        let error = GuardedStruct(cpi_error(), shape, isAnswer: true)
         error.clearFuture()
         let status = enter(name) { unsafe body(error.pointer) }
         var answer = Answer(call: name, status: status)
-        if !error.isKeptTo { note(overrun: "cpi_error") }
+        if !error.hasIntactGuard { note(overrun: "cpi_error") }
         if status < 0 {
             let raw = error.value
             let message = fixedText(raw.message)
@@ -126,7 +126,7 @@ struct Answer {
             } else if !message.ends || !fixedText(raw.domain).ends || !fixedText(raw.feature).ends {
                 answer.objection = "\(name): a text of its error does not end within its field"
             } else if message.text.isEmpty {
-                answer.objection = "\(name) answered \(statusName(status)) and said nothing about it"
+                answer.objection = "\(name) answered \(statusName(status)) without filling its error"
             } else if raw.reserved != 0 {
                 answer.objection = "\(name): cpi_error.reserved is not zero"
             }
@@ -135,12 +135,12 @@ struct Answer {
             illegal = "\(name) answered \(statusName(status)), which the header does not list for it"
         }
         if status > CPI_REFUSED || status < CPI_TRUNCATED {
-            answer.objection = "\(name) answered the status \(status), which means nothing"
+            answer.objection = "\(name) answered the undefined status \(status)"
         }
         return answer
     }
 
-    /// The non-negative statuses beside CPI_OK that a call may answer, as the header lists them.
+    /// The non-negative statuses besides CPI_OK that a call may return, as listed in the header.
     private static let notes: [String: [cpi_status]] = [
         "read_header": [CPI_NEED_INPUT], "blob": [CPI_END, CPI_NEED_INPUT, CPI_REFUSED], "offer": [CPI_END],
         "scaled_size": [CPI_REFUSED], "next_frame": [CPI_END, CPI_NEED_INPUT],
@@ -149,18 +149,18 @@ struct Answer {
         "begin_rows": [CPI_REFUSED],
     ]
 
-    /// Calls into the plugin and sees to it that it comes back where it was called.
+    /// Calls the plugin, and detects a function that returns twice.
     func enter<R>(_ name: String, _ body: () -> R) -> R {
         board.call = name
         serial += 1
         let mine = serial
         let result = body()
         if serial != mine {
-            // The stack below cannot be trusted any more.
+            // The stack below is no longer valid.
             board.finish(
                 Record.of(
                     .fault(
-                        "\(name) came back a second time, while another function was running: a longjmp left it",
+                        "\(name) returned a second time while another function was running, through a longjmp",
                         .noEscape, try: "catch it inside the function that the host calls"), note: ""))
             _exit(0)
         }
@@ -169,7 +169,7 @@ struct Answer {
     }
 }
 
-/// A value of an option.
+/// The value of an option.
 struct OptionValue {
     var key: String
     var type: UInt32
@@ -179,8 +179,8 @@ struct OptionValue {
     var flags: UInt32 = 0
 }
 
-/// Lends options for one call; what they point to is gone, and overwritten, afterwards.
-func withOptions<R>(_ values: [OptionValue], _ shape: Shape, _ body: (UnsafePointer<cpi_options>?) -> R) -> R {
+/// Passes options for one call; their memory is overwritten and freed afterwards.
+func withOptions<R>(_ values: [OptionValue], _ shape: StructVersion, _ body: (UnsafePointer<cpi_options>?) -> R) -> R {
     if values.isEmpty { return body(nil) }
     let gap = shape == .future ? 32 : 0
     let stride = unsafe MemoryLayout<cpi_option>.stride + gap
@@ -201,7 +201,7 @@ func withOptions<R>(_ values: [OptionValue], _ shape: Shape, _ body: (UnsafePoin
         }
         unsafe (items + index * stride).storeBytes(of: option, as: cpi_option.self)
     }
-    let all = unsafe Lent(
+    let all = unsafe GuardedStruct(
         cpi_options(
             size: 0, count: UInt32(values.count), stride: UInt64(stride),
             items: UnsafePointer(items.assumingMemoryBound(to: cpi_option.self))), shape)

@@ -1,7 +1,7 @@
 import CCoderPlugin
 import Glibc
 
-/// Input as a plugin sees it. Its last byte stands before a page that nobody may touch.
+/// The input for a plugin. Its last byte lies before an inaccessible page.
 @safe final class Input {
     enum Kind: String, CaseIterable { case memory, growing, reader }
 
@@ -11,15 +11,15 @@ import Glibc
     private let data: [UInt8]
     private(set) var available: Int
     private(set) var isComplete: Bool
-    private var table: Lent<cpi_source>!
-    /// The number of the read that fails, from 0.
+    private var table: GuardedStruct<cpi_source>!
+    /// The number of the failing read, from 0.
     private let failingRead: Int?
     private var ending: UnsafeMutablePointer<CChar>?
     private(set) var reads = 0
 
     var pointer: UnsafePointer<cpi_source> { unsafe UnsafePointer(table.pointer) }
 
-    init(_ bytes: [UInt8], _ kind: Kind = .memory, shape: Shape = .current, failingRead: Int? = nil) {
+    init(_ bytes: [UInt8], _ kind: Kind = .memory, shape: StructVersion = .current, failingRead: Int? = nil) {
         self.kind = kind
         self.failingRead = failingRead
         data = bytes
@@ -27,7 +27,7 @@ import Glibc
         unsafe start = region.end - bytes.count
         available = kind == .growing ? 0 : bytes.count
         isComplete = kind != .growing
-        // What has not arrived yet is not what it will be.
+        // Bytes that have not arrived must differ from their final values.
         unsafe memset(start, kind == .growing ? 0xA5 : 0, bytes.count)
         if kind == .memory { for (at, byte) in bytes.enumerated() { unsafe start[at] = byte } }
         let source = unsafe cpi_source(
@@ -40,12 +40,12 @@ import Glibc
             read_at: { ctx, offset, buffer, count, copied in
                 unsafe Input.from(ctx).read(offset, buffer, count, copied)
             }, ending: nil)
-        unsafe table = Lent(source, shape)
+        unsafe table = GuardedStruct(source, shape)
     }
 
     deinit { unsafe free(ending) }
 
-    /// Tells the plugin what the name of the source ends in.
+    /// Passes the file extension of the source to the plugin.
     func name(endingIn ending: String?) {
         unsafe free(self.ending)
         unsafe self.ending = ending.map { unsafe strdup($0) } ?? nil
@@ -57,7 +57,7 @@ import Glibc
         return unsafe Unmanaged<Input>.fromOpaque(ctx!).takeUnretainedValue()
     }
 
-    /// Lets so many bytes arrive; false when there are none left and the plugin knows.
+    /// Makes `count` more bytes arrive; returns false if no bytes are left and the plugin knows it.
     func grow(_ count: Int) -> Bool {
         if isComplete { return false }
         let end = min(data.count, available + max(1, count))
@@ -83,21 +83,21 @@ import Glibc
     }
 }
 
-/// Output as a plugin sees it.
+/// The output for a plugin.
 @safe final class Output {
     private(set) var bytes: [UInt8] = []
-    /// From how many bytes on writing is refused, and how.
+    /// The number of bytes from which on writing fails, and the status.
     private let room: Int?
     private let refusal: cpi_status
     private(set) var writesAfterRefusal = 0
     private(set) var isRefused = false
-    /// A write over what had not been written.
+    /// Whether the plugin overwrote bytes that were not written yet.
     private(set) var hasWrongPlace = false
-    private var table: Lent<cpi_sink>!
+    private var table: GuardedStruct<cpi_sink>!
 
     var pointer: UnsafePointer<cpi_sink> { unsafe UnsafePointer(table.pointer) }
 
-    init(room: Int? = nil, refusal: cpi_status = CPI_LIMIT, isSeekable: Bool = true, shape: Shape = .current) {
+    init(room: Int? = nil, refusal: cpi_status = CPI_LIMIT, isSeekable: Bool = true, shape: StructVersion = .current) {
         self.room = room
         self.refusal = refusal
         let sink = unsafe cpi_sink(
@@ -105,7 +105,7 @@ import Glibc
             write: { ctx, bytes, count in unsafe Output.from(ctx).write(bytes, count) },
             write_at: !isSeekable
                 ? nil : { ctx, offset, bytes, count in unsafe Output.from(ctx).overwrite(offset, bytes, count) })
-        unsafe table = Lent(sink, shape)
+        unsafe table = GuardedStruct(sink, shape)
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Output {

@@ -3,7 +3,7 @@ import CoderHost
 import Glibc
 import ImageModel
 
-/// The plugin that is checked, mapped into this process.
+/// The plugin under check, mapped into this process.
 @safe final class Subject {
     /// One of its coders.
     @safe struct Coder {
@@ -13,7 +13,7 @@ import ImageModel
         let decoder: cpi_decoder_api?
         let encoder: cpi_encoder_api?
         let tableFaults: [String]
-        /// What sources say that their name ends in; only a coder without signatures needs it.
+        /// The file extension of sources; only a coder without signatures needs it.
         var ending: String?
 
         var decodes: Bool { decoder != nil }
@@ -29,13 +29,13 @@ import ImageModel
         var hasBlobs: Bool { decoder.map { unsafe $0.blob != nil } ?? false }
     }
 
-    /// What the host says of itself.
+    /// The properties of the host.
     struct HostFacts {
         var minor = UInt32(CPI_ABI_MINOR)
-        var shape = Shape.current
-        /// Whether the host has no `get` at all.
+        var shape = StructVersion.current
+        /// Whether the host has no `get`.
         var isMute = false
-        /// Whether it lends its threads.
+        /// Whether the host provides its threads.
         var lendsThreads = false
     }
 
@@ -49,16 +49,16 @@ import ImageModel
     let faults: [String]
     let board: Board
     private let plugin: cpi_plugin
-    private let host: Lent<cpi_host>
+    private let host: GuardedStruct<cpi_host>
 
     /// Maps the file and calls its entry.
     ///
-    /// - Throws: what kept it from being used.
+    /// - Throws: the reason if the plugin cannot be used.
     init(path: String, manifest: PluginManifest, board: Board, facts: HostFacts = HostFacts()) throws(Stop) {
         self.board = board
         board.call = "the loader"
         guard let handle = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
-            let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "it says no more"
+            let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "no reason given"
             throw .fault("it cannot be loaded: \(reason)", .entry, try: "see which libraries are missing: ldd \(path)")
         }
         guard let symbol = unsafe dlsym(handle, CPI_ENTRY_SYMBOL) else {
@@ -74,8 +74,8 @@ import ImageModel
             get: { _, _ in nil })
         if facts.isMute { unsafe lent.get = nil }
         if facts.lendsThreads { unsafe lent.get = { _, id in unsafe HostThreads.table(id) } }
-        unsafe host = Lent(lent, facts.shape)
-        let error = Lent(cpi_error(), facts.shape)
+        unsafe host = GuardedStruct(lent, facts.shape)
+        let error = GuardedStruct(cpi_error(), facts.shape)
         error.clearFuture()
         board.call = "cpi_entry_1"
         let answer = unsafe entry(UnsafePointer(host.pointer), error.pointer)
@@ -86,7 +86,7 @@ import ImageModel
             throw .fault(
                 "cpi_entry_1 answered NULL"
                     + (failure.code < 0 ? " with \(statusName(failure.code)): \(text)" : " and filled no error"),
-                .entryFails, try: "find out what it needs and has not here")
+                .entryFails, try: "check which of its requirements is missing here")
         }
         let (raw, size) = unsafe readStruct(pointer)
         var faults: [String] = []
@@ -105,7 +105,7 @@ import ImageModel
         unsafe coderCount = Int(raw.coder_count)
         if unsafe raw.reserved != 0 { faults.append("cpi_plugin.reserved is not zero") }
         if unsafe raw.concurrency > CPI_CONCURRENCY_SERIAL {
-            unsafe faults.append("cpi_plugin.concurrency is \(raw.concurrency), which means nothing")
+            unsafe faults.append("cpi_plugin.concurrency is \(raw.concurrency), which is undefined")
         }
         var coders: [Coder] = []
         board.call = "coder"
@@ -129,21 +129,21 @@ import ImageModel
         self.faults = faults
     }
 
-    /// Calls `init`, where there is one.
-    func initialise() throws(Stop) {
-        guard let initialise = unsafe plugin.`init` else { return }
-        let error = Lent(cpi_error())
+    /// Calls `init`, if the plugin has one.
+    func initialize() throws(Stop) {
+        guard let initialize = unsafe plugin.`init` else { return }
+        let error = GuardedStruct(cpi_error())
         board.call = "init"
-        let status = unsafe initialise(error.pointer)
+        let status = unsafe initialize(error.pointer)
         board.call = ""
         if status != CPI_OK {
             throw .fault(
-                "init answered \(statusName(status)): \(fixedText(error.value.message).text)", .initialise,
-                try: "find out what it needs and has not here")
+                "init answered \(statusName(status)): \(fixedText(error.value.message).text)", .initialize,
+                try: "check which of its requirements is missing here")
         }
     }
 
-    /// What the plugin answers to an extension id; nil where it has no `get`.
+    /// Returns the plugin's result for an extension id; nil if it has no `get`.
     func get(_ id: String) -> ExtensionAnswer? {
         guard let get = unsafe plugin.get else { return nil }
         board.call = "get"
@@ -151,7 +151,7 @@ import ImageModel
         return unsafe ExtensionAnswer(get(id))
     }
 
-    /// The table of an extension of the plugin; nil where it has none, or one that is shorter than `least` bytes.
+    /// Returns the table of an extension of the plugin; nil if it has none, or one shorter than `least` bytes.
     func table<T>(_ id: String, as type: T.Type, least: Int) -> T? {
         guard let get = unsafe plugin.get else { return nil }
         board.call = "get"
@@ -195,7 +195,7 @@ import ImageModel
     }
 }
 
-/// Members that are NULL, or lie behind the end of a struct.
+/// Returns the members that are NULL or beyond the end of a struct.
 private func missingMembers<T>(
     _ table: T, _ size: Int, _ members: [(name: String, path: PartialKeyPath<T>)]
 ) -> [String] {
@@ -207,7 +207,7 @@ private func missingMembers<T>(
     }
 }
 
-/// What a `get` answered.
+/// The result of a `get`.
 struct ExtensionAnswer {
     var isNull: Bool
     var size = 0
@@ -226,13 +226,13 @@ struct ExtensionAnswer {
         tag = head.tag
     }
 
-    /// What `cpi_tag` makes of an id: 64-bit FNV-1a.
+    /// Returns `cpi_tag` of an id: 64-bit FNV-1a.
     static func tag(of id: String) -> UInt64 {
         id.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }
 
-/// The name of a status in the header.
+/// Returns the name of a status in the header.
 func statusName(_ status: cpi_status) -> String {
     let names: [cpi_status: String] = [
         CPI_OK: "CPI_OK", CPI_END: "CPI_END", CPI_NEED_INPUT: "CPI_NEED_INPUT", CPI_PARTIAL: "CPI_PARTIAL",
@@ -242,5 +242,5 @@ func statusName(_ status: cpi_status) -> String {
         CPI_DEADLINE: "CPI_DEADLINE", CPI_NO_MEMORY: "CPI_NO_MEMORY", CPI_IO: "CPI_IO", CPI_MISUSE: "CPI_MISUSE",
         CPI_INTERNAL: "CPI_INTERNAL", CPI_TRUNCATED: "CPI_TRUNCATED",
     ]
-    return names[status] ?? "\(status), which means nothing,"
+    return names[status] ?? "the undefined status \(status)"
 }

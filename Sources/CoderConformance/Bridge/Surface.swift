@@ -1,13 +1,13 @@
 import CCoderPlugin
 import Glibc
 
-/// Memory between two pages that nobody may touch.
+/// Memory between two inaccessible pages.
 @safe final class Region {
     private let base: UnsafeMutableRawPointer
     private let total: Int
     private static let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let start: UnsafeMutablePointer<UInt8>
-    /// Where the second of these pages begins.
+    /// The start of the second of these pages.
     let end: UnsafeMutablePointer<UInt8>
 
     init(byteCount: Int) {
@@ -25,19 +25,19 @@ import Glibc
     deinit { unsafe munmap(base, total) }
 }
 
-/// How a surface lies in memory.
+/// The layout of a surface in memory.
 struct SurfaceLayout {
-    /// Bytes from the end of a row to the next.
+    /// The number of bytes from the end of a row to the next.
     var padding = 16
-    /// Bytes that the first row is moved by.
+    /// The offset of the first row, in bytes.
     var offset = 0
-    /// Whether the last byte of the last row is the last byte before a page that nobody may touch.
+    /// Whether the last byte of the last row directly precedes an inaccessible page.
     var isAtEnd = false
-    /// What the memory holds before.
+    /// The initial value of the memory.
     var background: UInt8 = 0xA5
 }
 
-/// Memory that a plugin writes pixels into, or reads them from.
+/// Memory for pixels that a plugin writes or reads.
 @safe final class Surface {
     let format: cpi_pixel_format
     let width: Int
@@ -48,13 +48,13 @@ struct SurfaceLayout {
     private let region: Region
     private let first: UnsafeMutablePointer<UInt8>
     private static let tail = 4096
-    private let table: Lent<cpi_surface>
+    private let table: GuardedStruct<cpi_surface>
 
     var pointer: UnsafePointer<cpi_surface> { unsafe UnsafePointer(table.pointer) }
 
     init(
         _ format: cpi_pixel_format, width: Int, height: Int, layout: SurfaceLayout = SurfaceLayout(),
-        shape: Shape = .current, flags: UInt32 = 0
+        shape: StructVersion = .current, flags: UInt32 = 0
     ) {
         self.format = format
         self.width = width
@@ -69,10 +69,10 @@ struct SurfaceLayout {
         let surface = unsafe cpi_surface(
             size: 0, flags: flags, format: format, width: UInt32(width), height: UInt32(height),
             stride: UInt64(stride), pixels: first, byte_count: UInt64(count))
-        unsafe table = Lent(surface, shape)
+        unsafe table = GuardedStruct(surface, shape)
     }
 
-    /// The rows without what lies between them.
+    /// The rows without padding.
     var pixels: [UInt8] {
         get {
             var result: [UInt8] = []
@@ -92,7 +92,7 @@ struct SurfaceLayout {
         }
     }
 
-    /// The pixels of a rectangle of an image without padding.
+    /// Returns the pixels of a rectangle of an image without padding.
     static func part(
         _ pixels: [UInt8], _ format: cpi_pixel_format, _ width: Int, _ rect: (x: Int, y: Int, width: Int, height: Int)
     ) -> [UInt8] {
@@ -105,7 +105,7 @@ struct SurfaceLayout {
         return result
     }
 
-    /// Where something was written that is no pixel; nil when nothing was.
+    /// The place of a write outside of the pixels; nil if there was none.
     var strayWrite: String? {
         let wanted = layout.background
         func firstChange(_ start: UnsafeMutablePointer<UInt8>, _ end: UnsafeMutablePointer<UInt8>) -> Int? {
@@ -118,13 +118,13 @@ struct SurfaceLayout {
         for y in 0..<max(0, height - 1) {
             let end = unsafe first + y * stride + rowBytes
             if let at = unsafe firstChange(end, end + layout.padding) {
-                return "byte \(at) behind the last pixel of row \(y)"
+                return "byte \(at) after the last pixel of row \(y)"
             }
         }
         if !layout.isAtEnd, height > 0 {
             let end = unsafe first + (height - 1) * stride + rowBytes
             if let at = unsafe firstChange(end, region.end) {
-                return "byte \(at) behind the last pixel of the last row"
+                return "byte \(at) after the last pixel of the last row"
             }
         }
         return nil
@@ -132,14 +132,14 @@ struct SurfaceLayout {
 }
 
 extension cpi_pixel_format {
-    /// Channels in memory; 0 for a number that means nothing.
+    /// The number of channels in memory; 0 if undefined.
     var channelCount: Int { channels <= 6 ? [0, 1, 2, 3, 4, 4, 4][Int(channels)] : 0 }
     var bytesPerPixel: Int { channelCount * Int(bits) / 8 }
     var hasAlpha: Bool {
         channels == CPI_CHANNELS_GRAY_ALPHA || channels == CPI_CHANNELS_RGBA || channels == CPI_CHANNELS_BGRA
     }
 
-    /// Why it is no format of the contract; nil when it is one.
+    /// The reason why the format is not defined by the contract; nil if it is.
     var objection: String? {
         if channelCount == 0 { return "channels \(channels)" }
         if numeric == CPI_NUMERIC_UNORM {

@@ -2,7 +2,7 @@ import CConformance
 import Glibc
 import Synchronization
 
-/// Work on threads of its own.
+/// Runs work on separate threads.
 enum Threads {
     private final class Task {
         let work: () -> Void
@@ -13,7 +13,7 @@ enum Threads {
         let all = Mutex<[String]>([])
     }
 
-    /// Does something several times at once, waits for all of them, and answers what they had to say.
+    /// Runs `body` several times in parallel, waits for all, and returns their messages.
     static func together(_ count: Int, _ body: @escaping () -> String?) -> [String] {
         let answers = Answers()
         let threads = (0..<count).compactMap { _ in
@@ -23,7 +23,7 @@ enum Threads {
         return answers.all.withLock { $0 }
     }
 
-    /// Does something once for each thread number below `count`, this thread being number 0, and waits for all of them.
+    /// Runs `body` once for each thread number below `count` (this thread is number 0), and waits for all.
     static func shared(_ count: Int, _ body: @escaping (Int) -> Void) {
         let threads = (1..<max(1, count)).compactMap { number in start { body(number) } }
         body(0)
@@ -47,7 +47,7 @@ enum Threads {
         let count = Atomic<Int>(0)
     }
 
-    /// How many threads there were at the most while something was done, without the one that counts.
+    /// Returns the largest number of threads while `body` ran, without the counting thread.
     static func peak(during body: () -> Void) -> Int {
         let peak = Peak()
         let watcher = start {

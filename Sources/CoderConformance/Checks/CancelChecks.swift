@@ -1,42 +1,42 @@
 import CCoderPlugin
 
-/// Coming back when asked to stop.
+/// A prompt return after a cancellation.
 enum CancelChecks {
     static let all = [decoding, encoding]
-    /// A cancelled call comes back within 100 ms; this is more, for builds that are not optimised and slow machines.
+    /// A cancelled call must return within 100 ms; the limit here is longer, for unoptimized builds and slow machines.
     private static let patience: UInt64 = 400_000_000
 
     static let decoding = Check(
-        "cancel.decode", "a decoder comes back soon, says CPI_CANCELLED and can be closed",
+        "cancel.decode", "a cancelled decoder returns CPI_CANCELLED promptly and can be closed",
         needs: ["lifecycle.decode", "memory.released"]
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
-            let whole = try workshop.decode(coder, bytes)
+    ) { context throws(Stop) in
+        try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
+            let whole = try context.decode(coder, bytes)
             try pace(coder, whole.meter)
             for number in places(whole.meter.polls) {
                 var setup = DecodeSetup()
                 setup.policy.stopsAtPoll = number
                 let start = threadNanoseconds()
-                let outcome = try workshop.decode(coder, bytes, setup)
+                let outcome = try context.decode(coder, bytes, setup)
                 try judge(coder, number, outcome.failure, outcome.meter, since: start)
             }
         }
     }
 
     static let encoding = Check(
-        "cancel.encode", "an encoder comes back soon, says CPI_CANCELLED and can be closed",
+        "cancel.encode", "a cancelled encoder returns CPI_CANCELLED promptly and can be closed",
         needs: ["lifecycle.encode", "memory.released"]
-    ) { workshop throws(Stop) in
-        try workshop.eachEncoder { coder throws(Stop) in
+    ) { context throws(Stop) in
+        try context.eachEncoder { coder throws(Stop) in
             var setup = EncodeSetup()
-            setup.options = workshop.quickOptions(coder.id)
-            let pictures = workshop.pictures(coder, width: 200, height: 256)
-            let whole = try workshop.encode(coder, pictures, setup)
+            setup.options = context.quickOptions(coder.id)
+            let images = context.images(coder, width: 200, height: 256)
+            let whole = try context.encode(coder, images, setup)
             try pace(coder, whole.meter)
             for number in places(whole.meter.polls) {
                 setup.policy.stopsAtPoll = number
                 let start = threadNanoseconds()
-                let outcome = try workshop.encode(coder, pictures, setup)
+                let outcome = try context.encode(coder, images, setup)
                 try judge(coder, number, outcome.failure, outcome.meter, since: start)
             }
         }
@@ -49,7 +49,7 @@ enum CancelChecks {
     private static func pace(_ coder: Subject.Coder, _ meter: Services.Meter) throws(Stop) {
         if meter.longestGap > patience {
             throw .fault(
-                "\(coder.id) worked \(meter.longestGap / 1_000_000) ms without asking; it asked \(meter.polls) times",
+                "\(coder.id) worked \(meter.longestGap / 1_000_000) ms without polling; it polled \(meter.polls) times",
                 .poll, try: "call poll every 64 rows")
         }
     }
@@ -57,12 +57,12 @@ enum CancelChecks {
     private static func judge(
         _ coder: Subject.Coder, _ number: Int, _ failure: Answer?, _ meter: Services.Meter, since start: UInt64
     ) throws(Stop) {
-        // Another thread may have asked less often this time.
+        // Another thread may have polled less often this time.
         if meter.stoppedAt == 0 { return }
         guard let failure else {
             throw .fault(
                 "\(coder.id) went on to the end although poll number \(number) answered CPI_CANCELLED", .latency,
-                try: "look at what poll answers")
+                try: "check the result of poll")
         }
         if failure.status != CPI_CANCELLED {
             throw .fault(
@@ -71,8 +71,8 @@ enum CancelChecks {
         }
         if meter.pollsAfterStop > 8 {
             throw .fault(
-                "\(coder.id) asked \(meter.pollsAfterStop) times more after poll had answered CPI_CANCELLED", .latency,
-                try: "leave at the first answer that is not CPI_CONTINUE")
+                "\(coder.id) polled \(meter.pollsAfterStop) more times after poll had answered CPI_CANCELLED", .latency,
+                try: "return at the first answer other than CPI_CONTINUE")
         }
         try MemoryChecks.settled(meter, coder, "after a cancel")
     }

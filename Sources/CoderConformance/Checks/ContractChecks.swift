@@ -1,19 +1,19 @@
 import CCoderPlugin
 import CoderHost
 
-/// Statuses, values and rectangles that the header allows, in every answer of the plugin.
+/// Statuses, values and rectangles in every result of the plugin must be defined by the header.
 enum ContractChecks {
     static let all = [statuses, values, opening, refusals, region, bands, dirty]
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
 
     static let statuses = Check(
         "contract.statuses", "each call answers only statuses that the header lists for it", needs: ["lifecycle.decode"]
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         func judge(_ coder: Subject.Coder, _ illegal: String?) throws(Stop) {
             guard let illegal else { return }
             throw .fault("\(coder.id): \(illegal)", .statuses, try: "answer CPI_OK, a status of its list or an error")
         }
-        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
+        try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             var growing = DecodeSetup()
             growing.kind = .growing
             growing.chunk = max(1, bytes.count / 16)
@@ -21,7 +21,7 @@ enum ContractChecks {
             var whole = DecodeSetup()
             whole.isThorough = true
             for (data, setup) in [(bytes, whole), (bytes, growing), (Array(bytes.prefix(bytes.count / 2)), whole)] {
-                let outcome = try workshop.decode(coder, data, setup) { session throws(Stop) in
+                let outcome = try context.decode(coder, data, setup) { session throws(Stop) in
                     _ = session.offer(0)
                     _ = session.scaledSize(1, 1)
                     _ = session.dirty()
@@ -32,12 +32,12 @@ enum ContractChecks {
             }
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
+            try context.eachEncoder { coder throws(Stop) in
                 var setup = EncodeSetup()
-                setup.options = workshop.quickOptions(coder.id)
-                setup.blobs = Specimen.blobs
-                let pictures = workshop.pictures(coder, width: 20, height: 12)
-                try judge(coder, try workshop.encode(coder, pictures, setup).illegal)
+                setup.options = context.quickOptions(coder.id)
+                setup.blobs = SampleMetadata.blobs
+                let images = context.images(coder, width: 20, height: 12)
+                try judge(coder, try context.encode(coder, images, setup).illegal)
             }
         }
     }
@@ -45,23 +45,23 @@ enum ContractChecks {
     static let values = Check(
         "contract.values", "images, frames, items and offers hold only defined values, and reserved words are zero",
         needs: needs
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         func judge(_ coder: Subject.Coder, _ objection: String?) throws(Stop) {
             guard let objection else { return }
             throw .fault("\(coder.id): \(objection)", .newValues, try: "use values of the header, and zero elsewhere")
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
+            try context.eachEncoder { coder throws(Stop) in
                 var setup = EncodeSetup()
-                setup.options = workshop.quickOptions(coder.id)
-                let pictures = workshop.pictures(coder, width: 16, height: 16)
-                try judge(coder, try workshop.encode(coder, pictures, setup).oddOffer)
+                setup.options = context.quickOptions(coder.id)
+                let images = context.images(coder, width: 16, height: 16)
+                try judge(coder, try context.encode(coder, images, setup).oddOffer)
             }
         }
-        try workshop.eachPicture([.animation, .given, .small]) { coder, bytes throws(Stop) in
+        try context.eachImage([.animation, .given, .small]) { coder, bytes throws(Stop) in
             var setup = DecodeSetup()
             setup.isThorough = true
-            let outcome = try workshop.decode(coder, bytes, setup) { session throws(Stop) in
+            let outcome = try context.decode(coder, bytes, setup) { session throws(Stop) in
                 for index in 0..<UInt32(40) {
                     let (answer, offer) = session.offer(index)
                     if answer.status != CPI_OK { break }
@@ -84,30 +84,30 @@ enum ContractChecks {
     }
 
     static let opening = Check(
-        "contract.failed-open", "an open that fails leaves nothing that close would have to free",
+        "contract.failed-open", "a failed open leaves nothing allocated",
         needs: ["lifecycle.load"],
         crash: Fault(
-            what: "an open had failed", rule: .failedOpen, remedy: "free in open what it took before it failed")
-    ) { workshop throws(Stop) in
+            what: "an open had failed", rule: .failedOpen, remedy: "free everything in open before it fails")
+    ) { context throws(Stop) in
         let unknown = OptionValue(key: "org-example.no-such-option", type: CPI_OPTION_I64, integer: 1, real: 1)
         let cases: [(name: String, refused: Int?, options: [OptionValue])] = [
             ("an unknown option", nil, [unknown]), ("no memory", 0, []), ("memory for one allocation", 1, []),
         ]
-        for coder in try workshop.subject().coders {
-            workshop.board.coder = coder.id
+        for coder in try context.subject().coders {
+            context.board.coder = coder.id
             for (name, refused, options) in cases {
                 var policy = Services.Policy()
                 policy.failsAllocation = refused
                 let before = ProcessState.residentBytes
-                for _ in 0..<workshop.effort.pick(300, 3000) {
+                for _ in 0..<context.effort.pick(300, 3000) {
                     let all = [Services(policy), Services(policy)]
                     let sessions: [Session?] = [
-                        Decoding(coder, all[0], workshop.board), Encoding(coder, all[1], workshop.board),
+                        Decoding(coder, all[0], context.board), Encoding(coder, all[1], context.board),
                     ]
                     for (session, services) in zip(sessions, all) {
                         guard let session else { continue }
                         let answer = session.open(options)
-                        // What close gives back is for lifecycle.close to tell.
+                        // lifecycle.close checks the memory that close frees.
                         if !answer.isFailure { continue }
                         try LifecycleChecks.settled(services, coder, "\(answer.call) with \(name)")
                     }
@@ -116,7 +116,7 @@ enum ContractChecks {
                 if grown > 16 << 20 {
                     throw .fault(
                         "\(coder.id): opening sessions with \(name) left \(grown >> 20) MiB behind", .failedOpen,
-                        try: "free in open what it took before it failed")
+                        try: "free everything in open before it fails")
                 }
             }
         }
@@ -124,17 +124,17 @@ enum ContractChecks {
 
     static let refusals = Check(
         "contract.refusals", "after a refused request the session works as before", needs: needs
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         var judged = 0
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let whole = try workshop.decode(coder, bytes)
+        try context.eachImage { coder, bytes throws(Stop) in
+            let whole = try context.decode(coder, bytes)
             guard let info = whole.info, let frame = whole.frames.first, frame.info.rect.height > 1 else { return }
             var first = frame.info.rect
             (first.x, first.y, first.width, first.height) = (0, 0, 1, 1)
-            for (name, region, scaled) in [("a region", first, (0, 0)), ("a size", cpi_rect(), (1, 1))] as [
-                (String, cpi_rect, (UInt32, UInt32))
-            ] {
-                guard let session = workshop.session(coder, bytes) else { return }
+            for (name, region, scaled) in [("a region", first, (0, 0)), ("a size", cpi_rect(), (1, 1))]
+                as [(String, cpi_rect, (UInt32, UInt32))]
+            {
+                guard let session = context.session(coder, bytes) else { return }
                 if scaled.0 > 0, let (answer, _, _) = session.scaledSize(1, 1), answer.status == CPI_OK { continue }
                 let refused = session.decode(
                     Surface(info.native, width: 1, height: 1), region: region, scaled: scaled)
@@ -152,7 +152,7 @@ enum ContractChecks {
                     throw .fault(
                         "\(coder.id): after CPI_REFUSED to \(name), \(after.text)"
                             + (after.status == CPI_OK ? " with other pixels" : ""), .refused,
-                        try: "keep negative statuses only, and change nothing before CPI_REFUSED")
+                        try: "repeat only negative statuses, and change nothing before CPI_REFUSED")
                 }
             }
         }
@@ -165,9 +165,9 @@ enum ContractChecks {
         crash: Fault(
             what: "the region was outside of the frame", rule: .region,
             remedy: "compare the region with the size of the frame, without overflow")
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let whole = try workshop.decode(coder, bytes)
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
+            let whole = try context.decode(coder, bytes)
             guard let info = whole.info, let frame = whole.frames.first, !frame.pixels.isEmpty else { return }
             let (width, height) = (frame.info.rect.width, frame.info.rect.height)
             let outside: [(Int32, Int32, UInt32, UInt32)] = [
@@ -176,7 +176,7 @@ enum ContractChecks {
                 (0, 0, .max, .max), (0, 0, width, .max),
             ]
             for (x, y, w, h) in outside {
-                guard let session = workshop.session(coder, bytes) else { return }
+                guard let session = context.session(coder, bytes) else { return }
                 let surface = Surface(info.native, width: Int(width), height: Int(height))
                 let answer = session.decode(surface, region: cpi_rect(x: x, y: y, width: w, height: h))
                 let stray = surface.strayWrite.map { ", and wrote to \($0)" } ?? ""
@@ -192,7 +192,7 @@ enum ContractChecks {
                 (width / 2, 0, 1, height),
             ]
             for (x, y, w, h) in inside {
-                guard let session = workshop.session(coder, bytes) else { return }
+                guard let session = context.session(coder, bytes) else { return }
                 let surface = Surface(info.native, width: Int(w), height: Int(h))
                 let rect = cpi_rect(x: Int32(x), y: Int32(y), width: w, height: h)
                 let answer = session.decode(surface, region: rect)
@@ -209,17 +209,17 @@ enum ContractChecks {
     }
 
     static let bands = Check(
-        "contract.bands", "bands of rows are the whole, and a band from row 0 starts anew", needs: needs
-    ) { workshop throws(Stop) in
+        "contract.bands", "bands of rows give the whole image, and row 0 starts again", needs: needs
+    ) { context throws(Stop) in
         var judged = 0
-        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
-            let whole = try workshop.decode(coder, bytes)
+        try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
+            let whole = try context.decode(coder, bytes)
             guard let info = whole.info, info.flags & CPI_IMAGE_ROWS != 0, let frame = whole.frames.first,
-                let session = workshop.session(coder, bytes)
+                let session = context.session(coder, bytes)
             else { return }
             judged += 1
             let (width, height) = (frame.info.rect.width, frame.info.rect.height)
-            // Two bands, then all of them from the first again.
+            // Decode two bands, then all bands from the first again.
             for last in [min(14, height), height] {
                 var pixels: [UInt8] = []
                 for y in stride(from: 0, to: last, by: 7) {
@@ -232,7 +232,7 @@ enum ContractChecks {
                         throw .fault(
                             "\(coder.id): the band of \(rows) rows at row \(y) "
                                 + (answer.status == CPI_OK ? "has other pixels" : "failed: \(answer.text)"), .bands,
-                            try: "begin the frame anew at row 0, and go on where the last band ended")
+                            try: "restart the frame at row 0, and continue where the last band ended")
                     }
                 }
             }
@@ -242,11 +242,11 @@ enum ContractChecks {
 
     static let dirty = Check(
         "contract.dirty", "dirty answers after each decode, also in [frame], and lies within the surface", needs: needs
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         var judged = 0
-        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
+        try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             let services = Services(limits: DecodeSetup.roomyLimits)
-            guard let session = Decoding(coder, services, workshop.board), session.hasDirty else { return }
+            guard let session = Decoding(coder, services, context.board), session.hasDirty else { return }
             let input = Input(bytes, .growing)
             _ = session.open()
             _ = session.setSource(input)
@@ -291,8 +291,8 @@ enum ContractChecks {
     }
 }
 
-extension Workshop {
-    /// A session of its own at the first frame of a picture; nil where it does not come so far.
+extension CheckContext {
+    /// Returns a new session at the first frame of an image; nil if it does not get that far.
     func session(_ coder: Subject.Coder, _ bytes: [UInt8]) -> Decoding? {
         guard let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), board) else { return nil }
         let answers = [session.open(), session.setSource(Input(bytes)), session.readHeader().0, session.nextFrame().0]

@@ -4,17 +4,17 @@ enum DeterminismChecks {
     static let all = [encoding, threads, processes]
 
     static let encoding = Check(
-        "determinism.encode", "encoded twice in one process, a picture is the same file", needs: ["lifecycle.encode"]
-    ) { workshop throws(Stop) in
-        try workshop.eachEncoder { coder throws(Stop) in
+        "determinism.encode", "an image encoded twice in one process gives the same file", needs: ["lifecycle.encode"]
+    ) { context throws(Stop) in
+        try context.eachEncoder { coder throws(Stop) in
             var setup = EncodeSetup()
-            setup.options = workshop.quickOptions(coder.id)
-            let pictures = workshop.pictures(coder, width: 37, height: 23)
-            let first = try workshop.encode(coder, pictures, setup).bytes
-            for _ in 0..<2 where try workshop.encode(coder, pictures, setup).bytes != first {
+            setup.options = context.quickOptions(coder.id)
+            let images = context.images(coder, width: 37, height: 23)
+            let first = try context.encode(coder, images, setup).bytes
+            for _ in 0..<2 where try context.encode(coder, images, setup).bytes != first {
                 throw .fault(
-                    "\(coder.id) encodes the same picture to other bytes the next time", .deterministic,
-                    try: "look for memory that is not set, for time stamps and for what one session leaves to the next")
+                    "\(coder.id) encodes the same image to other bytes the next time", .deterministic,
+                    try: "look for unset memory, time stamps and state shared between sessions")
             }
         }
     }
@@ -22,7 +22,7 @@ enum DeterminismChecks {
     static let threads = Check(
         "determinism.threads", "with any number of threads, pixels and files are the same",
         needs: ["determinism.decode", "determinism.encode"]
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         func judge(_ coder: Subject.Coder, _ threads: UInt32, _ what: String?) throws(Stop) {
             guard let what else { return }
             throw .fault(
@@ -30,24 +30,24 @@ enum DeterminismChecks {
                 try: "divide the work so that its pieces do not depend on their number")
         }
         let counts: [UInt32] = [1, 2, 5, 16]
-        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
+        try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             let all = try counts.map { count throws(Stop) in
                 var setup = DecodeSetup()
                 setup.policy.threads = count
-                return try workshop.decode(coder, bytes, setup)
+                return try context.decode(coder, bytes, setup)
             }
             for (count, outcome) in zip(counts, all) {
                 try judge(coder, count, outcome.failure?.text ?? Difference.first(all[0].pixels, outcome.pixels))
             }
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
-                let pictures = workshop.pictures(coder, width: 200, height: 256)
+            try context.eachEncoder { coder throws(Stop) in
+                let images = context.images(coder, width: 200, height: 256)
                 let all = try counts.map { count throws(Stop) in
                     var setup = EncodeSetup()
-                    setup.options = workshop.quickOptions(coder.id)
+                    setup.options = context.quickOptions(coder.id)
                     setup.policy.threads = count
-                    return try workshop.encode(coder, pictures, setup).bytes
+                    return try context.encode(coder, images, setup).bytes
                 }
                 for (count, bytes) in zip(counts, all) {
                     try judge(coder, count, bytes == all[0] ? nil : "it encodes to other bytes")
@@ -56,42 +56,42 @@ enum DeterminismChecks {
         }
     }
 
-    /// What is noted is compared by the kit.
+    /// The kit compares the notes of the processes.
     static let processes = Check(
-        "determinism.processes", "in another process everything is the same", needs: ["determinism.decode"],
+        "determinism.processes", "another process gives the same results", needs: ["determinism.decode"],
         processes: 2
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         var digest = Digest()
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            for pixels in try workshop.decode(coder, bytes).pixels { digest.add(pixels) }
+        try context.eachImage { coder, bytes throws(Stop) in
+            for pixels in try context.decode(coder, bytes).pixels { digest.add(pixels) }
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
+            try context.eachEncoder { coder throws(Stop) in
                 var setup = EncodeSetup()
-                setup.options = workshop.quickOptions(coder.id)
-                digest.add(try workshop.encode(coder, workshop.pictures(coder, width: 37, height: 23), setup).bytes)
+                setup.options = context.quickOptions(coder.id)
+                digest.add(try context.encode(coder, context.images(coder, width: 37, height: 23), setup).bytes)
             }
         }
-        workshop.note = digest.text
+        context.note = digest.text
     }
 
     static let runs = Check(
-        "determinism.decode", "decoded twice in one process, a picture has the same pixels", needs: ["lifecycle.decode"]
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let first = try workshop.decode(coder, bytes).pixels
+        "determinism.decode", "an image decoded twice in one process has the same pixels", needs: ["lifecycle.decode"]
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
+            let first = try context.decode(coder, bytes).pixels
             for _ in 0..<2 {
-                if let place = Difference.first(first, try workshop.decode(coder, bytes).pixels) {
+                if let place = Difference.first(first, try context.decode(coder, bytes).pixels) {
                     throw .fault(
                         "\(coder.id) decodes the same bytes to other pixels the next time: \(place)", .deterministic,
-                        try: "look for memory that is not set, and for what one session leaves to the next")
+                        try: "look for unset memory and state shared between sessions")
                 }
             }
         }
     }
 }
 
-/// Where frames differ.
+/// Finds the first difference of frames.
 enum Difference {
     static func first(_ a: [[UInt8]], _ b: [[UInt8]]) -> String? {
         if a == b { return nil }
@@ -105,7 +105,7 @@ enum Difference {
     }
 }
 
-/// A number for bytes: 64-bit FNV-1a.
+/// A hash of bytes: 64-bit FNV-1a.
 struct Digest {
     private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 

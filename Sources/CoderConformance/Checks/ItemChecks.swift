@@ -1,30 +1,30 @@
 import CCoderPlugin
 
-/// Items: each is what `describe` says of it, and decodes alike however the session came to it.
+/// Items must match their description, and decode alike on every path to them.
 enum ItemChecks {
     static let all = [items]
 
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts", "contract.values"]
-    /// Items that are listed, and those that are decoded.
+    /// The numbers of items to list and to decode.
     fileprivate static let mostListed = 1000
     private static let mostDecoded = 8
 
     static let items = Check(
-        "abilities.items", "items end where they are counted to end, and each decodes as it is described", needs: needs
-    ) { workshop throws(Stop) in
+        "abilities.items", "the item count is right, and each item decodes as described", needs: needs
+    ) { context throws(Stop) in
         var judged = 0
-        for coder in try workshop.subject().coders where coder.decodes && coder.listsItems {
-            workshop.board.coder = coder.id
-            for sample in workshop.samples where sample.coder == coder.id {
-                let plain = try workshop.decode(coder, sample.bytes)
+        for coder in try context.subject().coders where coder.decodes && coder.listsItems {
+            context.board.coder = coder.id
+            for sample in context.samples where sample.coder == coder.id {
+                let plain = try context.decode(coder, sample.bytes)
                 guard plain.failure == nil, let header = plain.info else { continue }
-                _ = try workshop.decode(coder, sample.bytes) { session throws(Stop) in
+                _ = try context.decode(coder, sample.bytes) { session throws(Stop) in
                     let run = ItemRun(coder: coder, session: session, header: header)
                     if header.flags & CPI_IMAGE_ITEMS != 0 {
                         try judge(run, plain.frames.first)
                         judged += 1
                     } else if let (answer, _, _) = session.item(1), answer.status == CPI_OK {
-                        throw run.fault("it lists two items and more", .hasItems, "set CPI_IMAGE_ITEMS in the facts")
+                        throw run.fault("it lists several items", .hasItems, "set CPI_IMAGE_ITEMS in the facts")
                     }
                 }
             }
@@ -32,11 +32,11 @@ enum ItemChecks {
         if judged == 0 { throw .skip("there is no image with CPI_IMAGE_ITEMS; name one with --sample FILE") }
     }
 
-    /// The pixels of every item that a coder lists in a file; none for an item that it does not decode.
-    static func pixels(_ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8]) throws(Stop) -> [[UInt8]] {
+    /// Returns the pixels of every item that a coder lists in a file; no pixels for an item that it does not decode.
+    static func pixels(_ context: CheckContext, _ coder: Subject.Coder, _ bytes: [UInt8]) throws(Stop) -> [[UInt8]] {
         var result: [[UInt8]] = []
-        guard let header = try workshop.decode(coder, bytes).info, header.flags & CPI_IMAGE_ITEMS != 0 else { return [] }
-        _ = try workshop.decode(coder, bytes) { session throws(Stop) in
+        guard let header = try context.decode(coder, bytes).info, header.flags & CPI_IMAGE_ITEMS != 0 else { return [] }
+        _ = try context.decode(coder, bytes) { session throws(Stop) in
             let run = ItemRun(coder: coder, session: session, header: header)
             for (index, entry) in try run.listed().enumerated() {
                 guard let entry, index < mostDecoded, !run.hasFailed else {
@@ -53,34 +53,35 @@ enum ItemChecks {
         let items = try run.listed()
         let primaries = items.compactMap(\.self).filter { $0.item.role == CPI_ITEM_PRIMARY }
         guard primaries.count == 1, let primary = primaries.first else {
-            throw run.fault("\(primaries.count) items are primary", .primaryItem, "describe the image of read_header so")
+            throw run.fault("\(primaries.count) items are primary", .primaryItem, "mark only read_header's image so")
         }
         let (info, header) = (primary.info, run.header)
         if info.width != header.width || info.height != header.height || info.frame_count != header.frame_count {
             throw run.fault(
-                "read_header reports \(ItemRun.text(header)), describe of the primary item \(ItemRun.text(info))", .primaryItem,
+                "read_header reports \(ItemRun.text(header)), describe of the primary item \(ItemRun.text(info))",
+                .primaryItem,
                 "report the same facts")
         }
         for entry in items.compactMap(\.self) where entry.item.of != CPI_ITEM_NONE && entry.item.of >= items.count {
             throw run.fault(
-                "item \(entry.index) belongs to item \(entry.item.of), and there are \(items.count)", .itemOwner,
+                "item \(entry.index) belongs to item \(entry.item.of), but there are \(items.count)", .itemOwner,
                 "set `of` to the number of an item, or to CPI_ITEM_NONE")
         }
         for entry in items.compactMap(\.self).prefix(mostDecoded) {
             let pixels = try run.pixels(entry)
-            // Damaged data may end a session.
+            // Damaged data may have ended the session.
             if run.hasFailed { return }
             guard let pixels else { continue }
             if let place = Difference.first([pixels], [try run.pixels(entry) ?? []]) {
-                throw run.fault("item \(entry.index), selected twice: \(place)", .selectItem, "begin anew in select")
+                throw run.fault("item \(entry.index), selected twice: \(place)", .selectItem, "restart in select")
             }
         }
-        // Back where the session began.
+        // Return to the item at which the session began.
         guard let first, header.frame_count == 1, let again = try run.pixels(primary) else { return }
         if let place = Difference.first([first.pixels], [again]) {
             throw run.fault(
                 "the primary item, selected after others, decodes differently than before (\(place))", .selectItem,
-                "keep nothing of the item before")
+                "keep no state of the previous item")
         }
     }
 }
@@ -112,13 +113,13 @@ private final class ItemRun {
         "\(info.width) x \(info.height) in \(info.frame_count) frame\(info.frame_count == 1 ? "" : "s")"
     }
 
-    /// What `describe` answers until CPI_END; nil for an item that it refuses.
+    /// Returns the items of `describe` up to CPI_END; nil for an item that it refuses.
     func listed() throws(Stop) -> [Entry?] {
         var result: [Entry?] = []
         while result.count < ItemChecks.mostListed {
             let index = UInt32(result.count)
             guard let (answer, item, info) = session.item(index) else {
-                throw fault("the image has CPI_IMAGE_ITEMS and no table for it", .itemEnd, "answer the table from get")
+                throw fault("the image has CPI_IMAGE_ITEMS but no items table", .itemEnd, "answer the table from get")
             }
             switch answer.status {
             case CPI_OK: result.append(Entry(index: index, item: item, info: info))
@@ -126,7 +127,7 @@ private final class ItemRun {
             case CPI_END:
                 try judge(end: index)
                 return result
-            default: throw fault(answer.text, .itemEnd, "answer CPI_REFUSED for one that is damaged")
+            default: throw fault(answer.text, .itemEnd, "answer CPI_REFUSED for a damaged item")
             }
         }
         try judge(far: .max - 1)
@@ -138,22 +139,22 @@ private final class ItemRun {
         try judge(far: .max - 1)
         guard let (answer, count) = session.itemCount(), answer.status != CPI_REFUSED else { return }
         if answer.status != CPI_OK { throw fault("count: \(answer.text)", .itemCount, "answer CPI_OK or CPI_REFUSED") }
-        if count != end { throw fault("count says \(count) items, describe \(end)", .itemCount, "count in one place") }
+        if count != end { throw fault("count: \(count) items, describe: \(end)", .itemCount, "count in one place") }
     }
 
-    /// Behind the last item there is nothing, however far behind.
+    /// Checks that there is no item at a far index after the last.
     private func judge(far index: UInt32) throws(Stop) {
         guard let answer = session.item(index)?.0, answer.status != CPI_END else { return }
-        throw fault("describe(\(index)): \(answer.text)", .itemEnd, "answer CPI_END behind the last item")
+        throw fault("describe(\(index)): \(answer.text)", .itemEnd, "answer CPI_END after the last item")
     }
 
-    /// The pixels of an item's first frame; nil where the item cannot be decoded.
+    /// Returns the pixels of an item's first frame; nil if the item cannot be decoded.
     func pixels(_ entry: Entry) throws(Stop) -> [UInt8]? {
         let (number, info) = (entry.index, entry.info)
         guard let answer = session.select(number) else { return nil }
         if answer.status == CPI_REFUSED { return nil }
         guard answer.status == CPI_OK else {
-            throw fault("select(\(number)): \(answer.text)", .selectItem, "refuse what cannot be decoded")
+            throw fault("select(\(number)): \(answer.text)", .selectItem, "refuse items that cannot be decoded")
         }
         guard let format = format(of: info), info.width > 0, info.height > 0,
             Int(info.width) * Int(info.height) <= DecodeSetup.maxPixels
@@ -168,16 +169,18 @@ private final class ItemRun {
         let isWhole = rect.x == 0 && rect.y == 0 && rect.width == info.width && rect.height == info.height
         if info.frame_count == 1, !isWhole {
             throw fault(
-                "item \(number) is described as \(Self.text(info)), and its frame has \(rect.width) x \(rect.height) pixels "
-                    + "at \(rect.x), \(rect.y)", .itemFacts, "describe and decode the item that is asked for")
+                "item \(number) is described as \(Self.text(info)), its frame is \(rect.width) x \(rect.height) pixels "
+                    + "at \(rect.x), \(rect.y)", .itemFacts, "describe and decode the same item")
         }
-        if rect.width == 0 || rect.height == 0 || Int(rect.width) * Int(rect.height) > DecodeSetup.maxPixels { return nil }
+        if rect.width == 0 || rect.height == 0 || Int(rect.width) * Int(rect.height) > DecodeSetup.maxPixels {
+            return nil
+        }
         let surface = Surface(format, width: Int(rect.width), height: Int(rect.height))
         hasFailed = session.decode(surface).isFailure
         return hasFailed ? nil : surface.pixels
     }
 
-    /// The best format of the selected item that surfaces have.
+    /// Returns the best format of the selected item that surfaces support.
     private func format(of info: cpi_image_info) -> cpi_pixel_format? {
         if info.native.objection == nil { return info.native }
         for index in 0..<UInt32(40) {

@@ -9,48 +9,48 @@ enum LifecycleChecks {
 
     static let load = Check(
         "lifecycle.load", "the file is mapped, its entry and its init answer"
-    ) { workshop throws(Stop) in
-        _ = try workshop.subject()
+    ) { context throws(Stop) in
+        _ = try context.subject()
     }
 
-    /// Its pictures are the samples of all other checks.
+    /// The other checks use its images as samples.
     static let encode = Check(
-        "lifecycle.encode", "a picture is encoded, from open to close", needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
-        try workshop.eachEncoder { coder throws(Stop) in
-            let options = workshop.quickOptions(coder.id)
-            let kinds: [(Sample.Kind, [Picture])] =
+        "lifecycle.encode", "an image is encoded, from open to close", needs: ["lifecycle.load"]
+    ) { context throws(Stop) in
+        try context.eachEncoder { coder throws(Stop) in
+            let options = context.quickOptions(coder.id)
+            let kinds: [(Sample.Kind, [Image])] =
                 [
-                    (.small, workshop.pictures(coder, width: 33, height: 21, hasAlpha: true)),
-                    (.large, workshop.pictures(coder, width: 200, height: 256, frames: coder.encodesStills ? 1 : 2)),
+                    (.small, context.images(coder, width: 33, height: 21, hasAlpha: true)),
+                    (.large, context.images(coder, width: 200, height: 256, frames: coder.encodesStills ? 1 : 2)),
                 ]
                 + (coder.encodesAnimations
-                    ? [(.animation, workshop.pictures(coder, width: 24, height: 18, hasAlpha: true, frames: 5))] : [])
-            for (kind, pictures) in kinds {
+                    ? [(.animation, context.images(coder, width: 24, height: 18, hasAlpha: true, frames: 5))] : [])
+            for (kind, images) in kinds {
                 var setup = EncodeSetup()
                 setup.options = options
-                let outcome = try workshop.encode(coder, pictures, setup)
+                let outcome = try context.encode(coder, images, setup)
                 if let failure = outcome.failure {
                     throw .fault(
-                        "\(coder.id) does not encode a picture of \(pictures[0].width) x \(pictures[0].height): "
-                            + failure.text, .encoder, try: "look for what it refuses")
+                        "\(coder.id) does not encode an image of \(images[0].width) x \(images[0].height): "
+                            + failure.text, .encoder, try: "find the cause of the refusal")
                 }
                 if outcome.bytes.isEmpty {
-                    throw .fault("\(coder.id) finished and wrote nothing", .finish, try: "write to the sink")
+                    throw .fault("\(coder.id) finished without writing anything", .finish, try: "write to the sink")
                 }
-                workshop.madeSamples.append(Sample(coder: coder.id, kind: kind, bytes: outcome.bytes))
+                context.madeSamples.append(Sample(coder: coder.id, kind: kind, bytes: outcome.bytes))
             }
         }
     }
 
     static let decode = Check(
-        "lifecycle.decode", "a picture is decoded, from open to close", needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let outcome = try workshop.decode(coder, bytes)
+        "lifecycle.decode", "an image is decoded, from open to close", needs: ["lifecycle.load"]
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
+            let outcome = try context.decode(coder, bytes)
             if let failure = outcome.failure {
                 throw .fault(
-                    "\(coder.id) does not decode a picture of \(bytes.count) bytes: \(failure.text)", .session,
+                    "\(coder.id) does not decode an image of \(bytes.count) bytes: \(failure.text)", .session,
                     try: "try it with the file alone: coderhost info FILE")
             }
             if outcome.frames.isEmpty {
@@ -63,12 +63,12 @@ enum LifecycleChecks {
     static let early = Check(
         "lifecycle.close", "a session can be closed in every state", needs: needs + ["memory.released"],
         crash: Fault(
-            what: "a session was closed early", rule: .freesAll, remedy: "give back only what was taken until then")
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
+            what: "a session was closed early", rule: .freesAll, remedy: "free only memory allocated before")
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
             for steps in 0...6 {
                 let services = Services(limits: DecodeSetup.roomyLimits)
-                guard let session = Decoding(coder, services, workshop.board) else { return }
+                guard let session = Decoding(coder, services, context.board) else { return }
                 let input = Input(steps == 6 ? Array(bytes.prefix(bytes.count / 2)) : bytes)
                 _ = session.open()
                 if steps > 0 { _ = session.setSource(input) }
@@ -88,13 +88,13 @@ enum LifecycleChecks {
             }
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
+            try context.eachEncoder { coder throws(Stop) in
                 for steps in 0...2 {
                     let services = Services(limits: DecodeSetup.roomyLimits)
-                    guard let session = Encoding(coder, services, workshop.board) else { return }
-                    _ = session.open(workshop.quickOptions(coder.id))
-                    let picture = Picture(width: 16, height: 16)
-                    var info = Workshop.facts([picture])
+                    guard let session = Encoding(coder, services, context.board) else { return }
+                    _ = session.open(context.quickOptions(coder.id))
+                    let image = Image(width: 16, height: 16)
+                    var info = CheckContext.facts([image])
                     let (answer, format) = session.accept(info, 0)
                     if steps > 0, answer.status == CPI_OK {
                         info.native = format
@@ -102,7 +102,7 @@ enum LifecycleChecks {
                     }
                     if steps > 1 {
                         let surface = Surface(format, width: 16, height: 16)
-                        surface.pixels = picture.pixels(format)
+                        surface.pixels = image.pixels(format)
                         var frame = cpi_frame_info()
                         frame.rect = cpi_rect(x: 0, y: 0, width: 16, height: 16)
                         _ = session.add(frame, surface)
@@ -114,24 +114,24 @@ enum LifecycleChecks {
         }
     }
 
-    /// What must hold of a session's services once it is closed.
+    /// Checks a session's services after it is closed.
     static func settled(_ services: Services, _ coder: Subject.Coder, _ place: String) throws(Stop) {
         try MemoryChecks.settled(services.meter, coder, place)
     }
 
     static let many = Check(
-        "lifecycle.many", "a thousand sessions leave no memory, descriptor or thread behind", needs: needs
-    ) { workshop throws(Stop) in
-        let plugin = try workshop.subject()
+        "lifecycle.many", "a thousand sessions leak no memory, descriptor or thread", needs: needs
+    ) { context throws(Stop) in
+        let plugin = try context.subject()
         func sessions(_ count: Int) {
             for _ in 0..<count {
                 for coder in plugin.coders {
-                    workshop.board.coder = coder.id
-                    if let session = Decoding(coder, Services(), workshop.board) {
+                    context.board.coder = coder.id
+                    if let session = Decoding(coder, Services(), context.board) {
                         _ = session.open()
                         session.close()
                     }
-                    if let session = Encoding(coder, Services(), workshop.board) {
+                    if let session = Encoding(coder, Services(), context.board) {
                         _ = session.open()
                         session.close()
                     }
@@ -143,26 +143,26 @@ enum LifecycleChecks {
         sessions(900)
         let after = (ProcessState.residentBytes, ProcessState.descriptors().count, ProcessState.threadCount)
         func left(_ what: String) -> Stop {
-            .fault("900 sessions, opened and closed, left \(what)", .close, try: "give back in close what open took")
+            .fault("900 sessions, opened and closed, leaked \(what)", .close, try: "free in close what open allocated")
         }
         if after.0 > before.0 + 4 << 20 { throw left("\((after.0 - before.0) >> 10) KiB of memory") }
         if after.1 > before.1 { throw left("\(after.1 - before.1) descriptors open") }
-        if after.2 > before.2 + workshop.manifest.threads { throw left("\(after.2 - before.2) threads running") }
+        if after.2 > before.2 + context.manifest.threads { throw left("\(after.2 - before.2) threads running") }
     }
 
     static let sticky = Check(
-        "lifecycle.sticky", "after an error every call repeats it, until close", needs: needs
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
+        "lifecycle.sticky", "after an error every call returns it again, until close", needs: needs
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
             var policy = Services.Policy()
             policy.stopsAtPoll = 0
             for (what, data, policy) in [
-                ("foreign bytes", Array("no picture at all, however one looks at it".utf8), Services.Policy()),
-                ("half a picture", Array(bytes.prefix(bytes.count / 2)), Services.Policy()),
+                ("foreign bytes", Array("no image at all, however one looks at it".utf8), Services.Policy()),
+                ("half an image", Array(bytes.prefix(bytes.count / 2)), Services.Policy()),
                 ("a cancel", bytes, policy),
             ] {
                 let services = Services(policy, limits: DecodeSetup.roomyLimits)
-                guard let session = Decoding(coder, services, workshop.board) else { return }
+                guard let session = Decoding(coder, services, context.board) else { return }
                 var run = DecodeRun(session: session, input: Input(data), setup: DecodeSetup())
                 guard let failure = try run.all().failure, session.isOpen, !failure.isOfKit else { continue }
                 let surface = Surface(
@@ -178,10 +178,10 @@ enum LifecycleChecks {
                     throw .fault(
                         "\(coder.id): \(failure.call) answered \(statusName(failure.status)) to \(what), then "
                             + "\(answer.call) answered \(statusName(answer.status))", .sticky,
-                        try: "keep the first error in the session and answer it first of all")
+                        try: "store the first error in the session and check it first in every call")
                 }
                 if let objection = again.lazy.compactMap(\.objection).first {
-                    throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error each time")
+                    throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error on every failure")
                 }
             }
         }
@@ -190,11 +190,11 @@ enum LifecycleChecks {
     static let misuse = Check(
         "lifecycle.misuse", "calls out of sequence are answered with an error", needs: needs,
         crash: Fault(
-            what: "a call came out of sequence", rule: .misuse, remedy: "look at the state of the session first")
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
+            what: "a call was out of sequence", rule: .misuse, remedy: "check the state of the session first")
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
             func opened() -> Decoding? {
-                let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
+                let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), context.board)
                 return session?.open().isFailure == false ? session : nil
             }
             func refuse(_ answer: Answer, _ when: String) throws(Stop) {
@@ -234,15 +234,15 @@ enum LifecycleChecks {
     }
 
     static let interleaved = Check(
-        "lifecycle.interleaved", "two sessions on one thread do not disturb each other",
+        "lifecycle.interleaved", "two sessions on one thread do not affect each other",
         needs: needs + ["determinism.decode", "frames.facts"]
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            // Two different files, where there are two.
-            let files = [bytes, workshop.samples(coder.id, .large).first?.bytes ?? bytes]
-            let wanted = try files.map { file throws(Stop) in try workshop.decode(coder, file) }
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
+            // Use two different files if there are two.
+            let files = [bytes, context.samples(coder.id, .large).first?.bytes ?? bytes]
+            let wanted = try files.map { file throws(Stop) in try context.decode(coder, file) }
             let sessions = files.compactMap { _ in
-                Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
+                Decoding(coder, Services(limits: DecodeSetup.roomyLimits), context.board)
             }
             let inputs = files.map { Input($0) }
             for session in sessions { _ = session.open() }
@@ -256,8 +256,8 @@ enum LifecycleChecks {
                 let answer = session.decode(surface)
                 if answer.status != CPI_OK || surface.pixels != frame.pixels {
                     throw .fault(
-                        "\(coder.id), of two sessions that are open at a time: \(answer.text), or other pixels",
-                        .noSharedState, try: "keep everything of a session in the session")
+                        "\(coder.id), with two open sessions: \(answer.text), or other pixels",
+                        .noSharedState, try: "keep all state of a session in the session")
                 }
             }
         }

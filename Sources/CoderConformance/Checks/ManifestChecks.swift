@@ -1,16 +1,16 @@
 import CCoderPlugin
 import CoderHost
 
-/// The file, its manifest, and what the running plugin says of itself.
+/// The file, its manifest, and the values of the running plugin.
 enum ManifestChecks {
     static let all = [note, image, exports]
     static let running = [reports, tables, signatures]
 
-    /// Nothing can be judged without a manifest, so a plugin that comes this far has one.
+    /// A plugin that reaches the checks has a manifest, because without one the kit stops earlier.
     static let note = Check(
-        "manifest.note", "there is one manifest note, and the host can read it", isStatic: true
-    ) { workshop throws(Stop) in
-        for coder in workshop.manifest.coders where coder.roles.isEmpty {
+        "manifest.note", "the file has one manifest note that the host can read", isStatic: true
+    ) { context throws(Stop) in
+        for coder in context.manifest.coders where coder.roles.isEmpty {
             throw .fault(
                 "the manifest gives \(coder.id) no role that the host knows", .roles, try: "name its roles")
         }
@@ -18,16 +18,16 @@ enum ManifestChecks {
 
     static let image = Check(
         "manifest.image", "no executable stack, no writable code, no code that the loader changes", isStatic: true
-    ) { workshop throws(Stop) in
-        if let problem = ELFGate.memory(of: try elf(workshop)) {
+    ) { context throws(Stop) in
+        if let problem = ELFGate.memory(of: try elf(context)) {
             throw .fault(problem.reason, .image, try: problem.remedy)
         }
     }
 
     static let exports = Check(
-        "manifest.exports", "nothing but cpi_entry_1 is exported", isStatic: true
-    ) { workshop throws(Stop) in
-        guard let names = try elf(workshop).exports else { throw .skip("its tables cannot be read") }
+        "manifest.exports", "only cpi_entry_1 is exported", isStatic: true
+    ) { context throws(Stop) in
+        guard let names = try elf(context).exports else { throw .skip("its tables cannot be read") }
         if !names.contains(CPI_ENTRY_SYMBOL) {
             throw .fault("it does not export \(CPI_ENTRY_SYMBOL)", .entry, try: "define it with CPI_EXPORT")
         }
@@ -39,15 +39,15 @@ enum ManifestChecks {
         }
     }
 
-    private static func elf(_ workshop: Workshop) throws(Stop) -> ELFImage {
-        guard let image = try? PluginFile.image(workshop.path) else { throw .skip("its tables cannot be read") }
+    private static func elf(_ context: CheckContext) throws(Stop) -> ELFImage {
+        guard let image = try? PluginFile.image(context.path) else { throw .skip("its tables cannot be read") }
         return image
     }
 
     static let reports = Check(
-        "manifest.reports", "the running plugin says what its manifest says", needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
-        let (plugin, manifest) = (try workshop.subject(), workshop.manifest)
+        "manifest.reports", "the running plugin matches its manifest", needs: ["lifecycle.load"]
+    ) { context throws(Stop) in
+        let (plugin, manifest) = (try context.subject(), context.manifest)
         func same(_ what: String, _ said: String, _ written: String) throws(Stop) {
             if said != written {
                 throw .fault(
@@ -74,14 +74,14 @@ enum ManifestChecks {
         if plugin.minorNeeded > plugin.minorBuilt {
             throw .fault(
                 "it needs minor \(plugin.minorNeeded), but was built with \(plugin.minorBuilt)", .manifestEqual,
-                try: "set abi_minor_needed to the lowest minor that is enough")
+                try: "set abi_minor_needed to the lowest sufficient minor")
         }
     }
 
     static let tables = Check(
         "manifest.tables", "every table is complete, and there is one for each role", needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
-        let plugin = try workshop.subject()
+    ) { context throws(Stop) in
+        let plugin = try context.subject()
         if let fault = plugin.faults.first { throw .fault(fault, .reserved, try: "correct cpi_plugin") }
         for coder in plugin.coders {
             if let fault = coder.tableFaults.first {
@@ -104,23 +104,23 @@ enum ManifestChecks {
     }
 
     static let signatures = Check(
-        "manifest.signatures", "pictures of a format have its signature", needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
+        "manifest.signatures", "images of a format have its signature", needs: ["lifecycle.load"]
+    ) { context throws(Stop) in
         var count = 0
-        for sample in workshop.samples where sample.kind != .given {
-            guard let coder = workshop.manifest(of: sample.coder) else { continue }
+        for sample in context.samples where sample.kind != .given {
+            guard let coder = context.manifest(of: sample.coder) else { continue }
             let signatures = coder.formats.flatMap(\.signatures)
-            // An encoder of animations alone may be given a still to write, which is another's to read.
+            // A coder for animations only may be given a still to write, which another coder then reads.
             if signatures.isEmpty { continue }
             count += 1
             let sniffer = FormatSniffer(head: Array(sample.bytes.prefix(4096)), tail: Array(sample.bytes.suffix(64)))
             if sniffer.score(signatures) == nil {
                 throw .fault(
-                    "what \(sample.coder) writes has none of the signatures in its manifest", .signatures,
+                    "the output of \(sample.coder) has none of the signatures in its manifest", .signatures,
                     try: "compare the first bytes: \(hex(sample.bytes.prefix(16)))")
             }
         }
-        if count == 0 { throw .skip("no coder writes pictures, or no format has a signature") }
+        if count == 0 { throw .skip("no coder writes images, or no format has a signature") }
     }
 
     private static func hex(_ bytes: some Collection<UInt8>) -> String {

@@ -10,39 +10,39 @@ enum NegotiationChecks {
         "negotiation.plain-host", "a host without extensions", needs: needs, needsOwnProcess: true,
         crash: Fault(
             what: "with a host whose `get` is NULL", rule: .hostGet,
-            remedy: "look at cpi_host.get before you call it")
-    ) { workshop throws(Stop) in
-        try compare(workshop, Subject.HostFacts(shape: .current, isMute: true), .current)
+            remedy: "check cpi_host.get before calling it")
+    ) { context throws(Stop) in
+        try compare(context, Subject.HostFacts(shape: .current, isMute: true), .current)
     }
 
     static let short = Check(
-        "negotiation.short-structs", "structs for answers that end earlier, with somebody else's bytes behind them",
+        "negotiation.short-structs", "shorter result structs, followed by bytes of the host",
         needs: needs, needsOwnProcess: true,
         crash: Fault(
             what: "with a host whose structs are shorter", rule: .size,
-            remedy: "copy min(size, sizeof own) bytes into what the host lends")
-    ) { workshop throws(Stop) in
-        try compare(workshop, Subject.HostFacts(shape: .current), .short)
+            remedy: "copy min(size, sizeof own) bytes into the host's struct")
+    ) { context throws(Stop) in
+        try compare(context, Subject.HostFacts(shape: .current), .short)
     }
 
     static let newer = Check(
-        "negotiation.newer-host", "structs of a minor to come, longer and with unknown members", needs: needs,
+        "negotiation.newer-host", "longer structs of a future minor with unknown members", needs: needs,
         needsOwnProcess: true,
         crash: Fault(
             what: "with a host of a later minor, whose structs are longer", rule: .size,
             remedy: "copy min(size, sizeof own) bytes")
-    ) { workshop throws(Stop) in
-        try compare(workshop, Subject.HostFacts(minor: 1000, shape: .future), .future)
+    ) { context throws(Stop) in
+        try compare(context, Subject.HostFacts(minor: 1000, shape: .future), .future)
     }
 
     private static func compare(
-        _ workshop: Workshop, _ facts: Subject.HostFacts, _ shape: Shape
+        _ context: CheckContext, _ facts: Subject.HostFacts, _ shape: StructVersion
     ) throws(Stop) {
-        let plugin = try Subject(path: workshop.path, manifest: workshop.manifest, board: workshop.board, facts: facts)
-        try plugin.initialise()
-        let other = Workshop(
-            path: workshop.path, manifest: workshop.manifest, effort: workshop.effort, samples: workshop.samples,
-            board: workshop.board, isConfined: workshop.isConfined, loaded: plugin)
+        let plugin = try Subject(path: context.path, manifest: context.manifest, board: context.board, facts: facts)
+        try plugin.initialize()
+        let other = CheckContext(
+            path: context.path, manifest: context.manifest, effort: context.effort, samples: context.samples,
+            board: context.board, isConfined: context.isConfined, loaded: plugin)
         let host =
             switch shape {
             case .current: "a host without extensions"
@@ -52,16 +52,16 @@ enum NegotiationChecks {
         func judge(_ coder: Subject.Coder, _ failure: Answer?, _ overrun: String?) throws(Stop) {
             if let overrun {
                 throw .fault(
-                    "\(coder.id) wrote behind the end of \(overrun) of \(host)", .size,
-                    try: "copy min(size, sizeof own) bytes into what the host lends, and leave its size alone")
+                    "\(coder.id) wrote past the end of \(overrun) of \(host)", .size,
+                    try: "copy min(size, sizeof own) bytes into the host's struct, and keep its size")
             }
             if let failure {
                 throw .fault(
                     "\(coder.id) does not work with \(host): \(failure.text)", .size,
-                    try: "treat what is missing as absent and ignore what is unknown")
+                    try: "treat missing members as absent and ignore unknown ones")
             }
         }
-        try other.eachPicture { coder, bytes throws(Stop) in
+        try other.eachImage { coder, bytes throws(Stop) in
             let now = try other.decode(coder, bytes).pixels
             var setup = DecodeSetup()
             setup.shape = shape
@@ -71,15 +71,15 @@ enum NegotiationChecks {
             if let place = Difference.first(now, then.pixels) {
                 throw .fault(
                     "\(coder.id) decodes to other pixels with \(host): \(place)", .size,
-                    try: "treat what is missing as absent and ignore what is unknown")
+                    try: "treat missing members as absent and ignore unknown ones")
             }
         }
         for coder in plugin.coders where coder.encoder != nil {
-            workshop.board.coder = coder.id
+            context.board.coder = coder.id
             var setup = EncodeSetup()
             setup.shape = shape
-            setup.options = workshop.quickOptions(coder.id)
-            let outcome = try other.encode(coder, other.pictures(coder, width: 17, height: 9), setup)
+            setup.options = context.quickOptions(coder.id)
+            let outcome = try other.encode(coder, other.images(coder, width: 17, height: 9), setup)
             try judge(coder, outcome.failure, outcome.overrun)
         }
     }
@@ -87,7 +87,7 @@ enum NegotiationChecks {
     static let ids = Check(
         "negotiation.ids", "unknown extension ids are answered with NULL, known ones with their own table",
         needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
+    ) { context throws(Stop) in
         let known = [
             CPI_EXT_ITEMS, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_ENCODE_ROWS, CPI_EXT_REWRITE, CPI_EXT_TRANSCODE,
         ]
@@ -96,7 +96,7 @@ enum NegotiationChecks {
             "coderhost.items/1 ", "Coderhost.Items/1", "coderhost.no-such-extension/1",
             String(repeating: "x", count: 5000) + "/1",
         ]
-        var dice = Dice(1)
+        var dice = RandomGenerator(1)
         for _ in 0..<64 {
             let letters = (0..<1 + dice.below(20)).map { _ in
                 "abcdefghijklmnopqrstuvwxyz.-/0123456789%"
@@ -127,15 +127,15 @@ enum NegotiationChecks {
                 }
             }
         }
-        let plugin = try workshop.subject()
+        let plugin = try context.subject()
         try ask("cpi_plugin.get") { plugin.get($0) }
         for coder in plugin.coders {
-            workshop.board.coder = coder.id
-            if let session = Decoding(coder, Services(), workshop.board) {
+            context.board.coder = coder.id
+            if let session = Decoding(coder, Services(), context.board) {
                 if session.open().isFailure { continue }
                 try ask("the decoder of \(coder.id)") { session.get($0) }
             }
-            if let session = Encoding(coder, Services(), workshop.board) {
+            if let session = Encoding(coder, Services(), context.board) {
                 if session.open().isFailure { continue }
                 try ask("the encoder of \(coder.id)") { session.get($0) }
             }
@@ -143,22 +143,22 @@ enum NegotiationChecks {
     }
 
     static let options = Check(
-        "negotiation.options", "declared options are taken, unknown ones refused, hints ignored",
+        "negotiation.options", "declared options are accepted, unknown ones rejected, hints ignored",
         needs: ["lifecycle.load"]
-    ) { workshop throws(Stop) in
-        for coder in try workshop.subject().coders {
-            workshop.board.coder = coder.id
-            guard let described = workshop.manifest(of: coder.id) else { continue }
+    ) { context throws(Stop) in
+        for coder in try context.subject().coders {
+            context.board.coder = coder.id
+            guard let described = context.manifest(of: coder.id) else { continue }
             func open(_ encoding: Bool, _ options: [OptionValue]) -> Answer? {
                 if encoding {
-                    guard let session = Encoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
+                    guard let session = Encoding(coder, Services(limits: DecodeSetup.roomyLimits), context.board)
                     else {
                         return nil
                     }
                     defer { session.close() }
                     return session.open(options)
                 }
-                guard let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board) else {
+                guard let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), context.board) else {
                     return nil
                 }
                 defer { session.close() }
@@ -176,8 +176,8 @@ enum NegotiationChecks {
                 hint.flags = CPI_OPTION_HINT
                 if let answer = open(encoding, [hint]), answer.isFailure {
                     throw .fault(
-                        "the \(role) of \(coder.id) refuses an unknown option that is only a hint: \(answer.text)",
-                        .unknownOption, try: "look at CPI_OPTION_HINT")
+                        "the \(role) of \(coder.id) rejects an unknown option that is only a hint: \(answer.text)",
+                        .unknownOption, try: "check CPI_OPTION_HINT")
                 }
                 for option in described.options
                 where encoding ? option.scope.includesEncoding : option.scope.includesDecoding {
@@ -194,7 +194,7 @@ enum NegotiationChecks {
         }
     }
 
-    /// Values that a schema allows.
+    /// Returns values that a schema allows.
     private static func values(_ option: PluginManifest.Option) -> [OptionValue] {
         func number(_ type: UInt32, _ value: Double) -> OptionValue {
             OptionValue(key: option.key, type: type, integer: Int64(value), real: value)
@@ -212,24 +212,24 @@ enum NegotiationChecks {
 
     static let flags = Check(
         "negotiation.flags", "unknown hint bits are ignored", needs: needs
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
             for place in ["cpi_services", "cpi_surface", "cpi_decode_request"] {
-                let answer = try decode(workshop, coder, bytes, 0x4000, in: place)
+                let answer = try decode(context, coder, bytes, 0x4000, in: place)
                 if answer.isFailure {
                     throw .fault(
-                        "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)", .flags,
-                        try: "look at known bits only")
+                        "\(coder.id) rejects an unknown hint in the flags of \(place): \(answer.text)", .flags,
+                        try: "check only known bits")
                 }
             }
         }
     }
 
     private static func decode(
-        _ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8], _ flags: UInt32, in place: String
+        _ context: CheckContext, _ coder: Subject.Coder, _ bytes: [UInt8], _ flags: UInt32, in place: String
     ) throws(Stop) -> Answer {
         let services = Services(limits: DecodeSetup.roomyLimits, flags: place == "cpi_services" ? flags : 0)
-        guard let session = Decoding(coder, services, workshop.board) else { throw .skip("it does not decode") }
+        guard let session = Decoding(coder, services, context.board) else { throw .skip("it does not decode") }
         defer { session.close() }
         var answer = session.open()
         if answer.isFailure { return answer }
@@ -248,5 +248,5 @@ enum NegotiationChecks {
 }
 
 extension String {
-    fileprivate func randomLetter(_ dice: inout Dice) -> Character { Array(self)[dice.below(count)] }
+    fileprivate func randomLetter(_ dice: inout RandomGenerator) -> Character { Array(self)[dice.below(count)] }
 }

@@ -1,6 +1,6 @@
 import CCoderPlugin
 
-/// The process is left as it was.
+/// The process state stays unchanged.
 enum StateChecks {
     static let all = [
         locale, mask, environment, signals, folder, limits, descriptors, threads, rounding, exit, output, files,
@@ -9,41 +9,41 @@ enum StateChecks {
     ]
     private static let needs = ["lifecycle.decode"]
 
-    /// Sessions of every coder, in both directions, one of them cut short.
-    static func sessions(_ workshop: Workshop) throws(Stop) {
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            for _ in 0..<2 { _ = try workshop.decode(coder, bytes) }
-            _ = try workshop.decode(coder, Array(bytes.prefix(bytes.count / 2)))
+    /// Runs sessions of every coder, in both directions, one of them aborted.
+    static func sessions(_ context: CheckContext) throws(Stop) {
+        try context.eachImage { coder, bytes throws(Stop) in
+            for _ in 0..<2 { _ = try context.decode(coder, bytes) }
+            _ = try context.decode(coder, Array(bytes.prefix(bytes.count / 2)))
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
-            try workshop.eachEncoder { coder throws(Stop) in
+            try context.eachEncoder { coder throws(Stop) in
                 var setup = EncodeSetup()
-                setup.options = workshop.quickOptions(coder.id)
-                _ = try workshop.encode(coder, workshop.pictures(coder, width: 40, height: 30), setup)
+                setup.options = context.quickOptions(coder.id)
+                _ = try context.encode(coder, context.images(coder, width: 40, height: 30), setup)
             }
         }
     }
 
-    /// A check that compares the process before the plugin was loaded with the process after some sessions.
+    /// Returns a check that compares the process before loading the plugin with the process after some sessions.
     private static func compare(
         _ name: String, _ summary: String, remedy: String,
         _ difference: @escaping @Sendable (ProcessState, ProcessState) -> String?
     ) -> Check {
-        Check("state.\(name)", summary, needs: needs, needsOwnProcess: true) { workshop throws(Stop) in
+        Check("state.\(name)", summary, needs: needs, needsOwnProcess: true) { context throws(Stop) in
             if name == "descriptors" { ProcessState.openSomeDescriptors() }
             let before = ProcessState()
-            try sessions(workshop)
+            try sessions(context)
             if let what = difference(before, ProcessState()) { throw .fault(what, .guest, try: remedy) }
         }
     }
 
     static let locale = compare(
-        "locale", "the locale is as it was", remedy: "use newlocale and uselocale around the one call that needs it"
+        "locale", "the locale is unchanged", remedy: "use newlocale and uselocale around the one call that needs it"
     ) { before, after in
         before.locale == after.locale ? nil : "the locale was \(before.locale) and is \(after.locale)"
     }
 
-    static let mask = compare("umask", "the file mode mask is as it was", remedy: "leave umask alone") {
+    static let mask = compare("umask", "the file mode mask is unchanged", remedy: "do not call umask") {
         before, after in
         before.fileModeMask == after.fileModeMask
             ? nil
@@ -51,7 +51,7 @@ enum StateChecks {
     }
 
     static let environment = compare(
-        "environment", "the environment is as it was", remedy: "leave setenv and putenv alone"
+        "environment", "the environment is unchanged", remedy: "do not call setenv or putenv"
     ) { before, after in
         if before.environment == after.environment { return nil }
         let changed = after.environment.first { !before.environment.contains($0) }
@@ -59,7 +59,7 @@ enum StateChecks {
     }
 
     static let signals = compare(
-        "signals", "signal handlers and the signal mask are as they were", remedy: "leave sigaction and signal alone"
+        "signals", "signal handlers and the signal mask are unchanged", remedy: "do not call sigaction or signal"
     ) { before, after in
         let changed = after.changedSignals(since: before)
         if !changed.isEmpty { return "the handling of \(changed.joined(separator: ", ")) was changed" }
@@ -67,19 +67,19 @@ enum StateChecks {
     }
 
     static let folder = compare(
-        "folder", "the working folder is as it was", remedy: "leave chdir alone"
+        "folder", "the working folder is unchanged", remedy: "do not call chdir"
     ) { before, after in
         before.folder == after.folder ? nil : "the working folder was \(before.folder) and is \(after.folder)"
     }
 
     static let limits = compare(
-        "limits", "the limits of the process are as they were", remedy: "leave setrlimit alone"
+        "limits", "the limits of the process are unchanged", remedy: "do not call setrlimit"
     ) { before, after in
         before.limits.keys.sorted().first { before.limits[$0] != after.limits[$0] }.map { "RLIMIT_\($0) was changed" }
     }
 
     static let descriptors = compare(
-        "descriptors", "the same descriptors are open", remedy: "close what you opened, and nothing else"
+        "descriptors", "the same descriptors are open", remedy: "close only descriptors that you opened"
     ) { before, after in
         let (old, new) = (before.descriptors, after.descriptors)
         let closed = old.keys.filter { new[$0] == nil }.sorted()
@@ -87,7 +87,7 @@ enum StateChecks {
         let opened = new.keys.filter { old[$0] == nil }.sorted()
         if !opened.isEmpty { return "descriptors \(list(opened)) were left open" }
         let other = new.keys.filter { new[$0] != old[$0] }.sorted()
-        return other.isEmpty ? nil : "descriptors \(list(other)) stand for something else than before"
+        return other.isEmpty ? nil : "descriptors \(list(other)) refer to other files than before"
     }
 
     private static func list(_ numbers: [Int32]) -> String {
@@ -95,40 +95,40 @@ enum StateChecks {
     }
 
     static let rounding = compare(
-        "rounding", "rounding and other modes of calculation are as they were",
-        remedy: "restore them before a function returns"
+        "rounding", "rounding and other floating-point modes are unchanged",
+        remedy: "restore the modes before a function returns"
     ) { before, after in
         before.rounding == after.rounding ? nil : "the modes of floating-point calculation were changed"
     }
 
     static let threads = Check(
-        "state.threads", "no thread goes on when the last session is closed", needs: needs, needsOwnProcess: true
-    ) { workshop throws(Stop) in
-        _ = try workshop.subject()
+        "state.threads", "no thread runs after the last session is closed", needs: needs, needsOwnProcess: true
+    ) { context throws(Stop) in
+        _ = try context.subject()
         let before = ProcessState.threadCount
-        try sessions(workshop)
-        // A thread that was joined may still be on its way out of the kernel's list.
+        try sessions(context)
+        // A joined thread may remain in the kernel's list for a moment.
         for _ in 0..<100 where ProcessState.threadCount > before { ProcessState.pause(milliseconds: 10) }
         let left = ProcessState.threadCount - before
         if left > 0 {
-            throw .fault("\(left) threads go on after the last session was closed", .hygiene, try: "join them in close")
+            throw .fault("\(left) threads run after the last session is closed", .hygiene, try: "join them in close")
         }
     }
 
     static let output = Check(
         "state.output", "nothing is written to standard output or standard error", needs: needs + ["state.exit"],
         needsOwnProcess: true
-    ) { workshop throws(Stop) in
-        try sessions(workshop)
+    ) { context throws(Stop) in
+        try sessions(context)
     }
 
     static let exit = Check(
-        "state.exit", "the process can end as any other", needs: needs, needsOwnProcess: true,
+        "state.exit", "the process can end normally", needs: needs, needsOwnProcess: true,
         crash: Fault(
-            what: "the process was about to end", rule: .hygiene,
-            remedy: "leave atexit and destructors alone: the file is never unloaded")
-    ) { workshop throws(Stop) in
-        try sessions(workshop)
+            what: "the process was ending", rule: .hygiene,
+            remedy: "use no atexit and no destructors: the file is never unloaded")
+    ) { context throws(Stop) in
+        try sessions(context)
     }
 
     private static func refused(
@@ -136,10 +136,10 @@ enum StateChecks {
     ) -> Check {
         Check(
             "state.\(name)", summary, needs: needs, needsOwnProcess: true, refusesFiles: refusesFiles
-        ) { workshop throws(Stop) in
-            if !workshop.isConfined { throw .skip("the kernel has no filters for system calls") }
-            try sessions(workshop)
-            guard let call = workshop.board.refusals.first(where: { $0.kind == kind && !isHarmless($0.path) }) else {
+        ) { context throws(Stop) in
+            if !context.isConfined { throw .skip("the kernel has no system call filters") }
+            try sessions(context)
+            guard let call = context.board.refusals.first(where: { $0.kind == kind && !isHarmless($0.path) }) else {
                 return
             }
             throw .fault(
@@ -147,7 +147,7 @@ enum StateChecks {
         }
     }
 
-    /// What the C library itself looks at, to know how many processors there are or how memory is given.
+    /// Whether the C library itself reads this file, to count processors or configure its allocator.
     private static func isHarmless(_ path: String) -> Bool {
         [
             "/sys/devices/system/", "/proc/self/", "/proc/cpuinfo", "/proc/sys/", "/proc/stat", "/proc/meminfo",
@@ -158,11 +158,11 @@ enum StateChecks {
 
     static let files = refused(
         "files", "no file is opened or changed", kind: .file, refusesFiles: true,
-        remedy: "open nothing while sessions run: the host hands over all input, and isolated there are no files")
+        remedy: "open no file during sessions: the host provides all input, and in isolation there are no files")
     static let network = refused(
-        "network", "no socket is made", kind: .network, remedy: "a coder needs no network")
+        "network", "no socket is created", kind: .network, remedy: "a coder needs no network")
     static let processes = refused(
-        "processes", "no process is started, ended or looked into", kind: .process, remedy: "call a library instead")
+        "processes", "no process is started, ended or inspected", kind: .process, remedy: "call a library instead")
     static let system = refused(
-        "system", "nothing is changed that belongs to the machine", kind: .system, remedy: "leave it alone")
+        "system", "the machine's settings are unchanged", kind: .system, remedy: "do not make this call")
 }

@@ -1,6 +1,6 @@
 import CCoderPlugin
 
-/// Nothing but pixels is written, wherever these lie.
+/// Only pixels are written, in any layout of memory.
 enum SurfaceChecks {
     static let first = [guards]
     static let all = [end, strides, everyPixel, encoding]
@@ -10,18 +10,18 @@ enum SurfaceChecks {
     private static let kinds: [[Sample.Kind]] = [[.small, .given], [.animation]]
 
     static let guards = Check(
-        "surface.guards", "no byte is written between, before or behind the rows", needs: needs
-    ) { workshop throws(Stop) in
+        "surface.guards", "no byte is written before, between or after the rows", needs: needs
+    ) { context throws(Stop) in
         for (index, kinds) in kinds.enumerated() {
             try optional(index > 0) { () throws(Stop) in
-                try workshop.eachPicture(kinds) { coder, bytes throws(Stop) in
+                try context.eachImage(kinds) { coder, bytes throws(Stop) in
                     for padding in [16, 64] {
                         var setup = DecodeSetup()
                         setup.layout = SurfaceLayout(padding: padding, background: 0x3C)
-                        if let stray = try workshop.decode(coder, bytes, setup).stray {
+                        if let stray = try context.decode(coder, bytes, setup).stray {
                             throw .fault(
                                 "\(coder.id) wrote to \(stray), with rows \(padding) bytes apart", .row,
-                                try: "write width * bytes per pixel bytes of each row and no more")
+                                try: "write only width * bytes per pixel bytes of each row")
                         }
                     }
                 }
@@ -32,61 +32,61 @@ enum SurfaceChecks {
     static let end = Check(
         "surface.end", "the last pixel may be the last byte of memory", needs: needs + ["surface.guards"],
         crash: Fault(
-            what: "behind the last pixel nothing is mapped", rule: .byteCount,
-            remedy: "touch width * bytes per pixel bytes of the last row and no more")
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
+            what: "the memory after the last pixel is not mapped", rule: .byteCount,
+            remedy: "access only width * bytes per pixel bytes of the last row")
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
             for padding in [0, 24] {
                 var setup = DecodeSetup()
                 setup.layout = SurfaceLayout(padding: padding, isAtEnd: true)
-                let outcome = try workshop.decode(coder, bytes, setup)
+                let outcome = try context.decode(coder, bytes, setup)
                 if let failure = outcome.failure {
                     throw .fault(
                         "\(coder.id), with rows \(padding) bytes apart: \(failure.text)", .byteCount,
-                        try: "(height - 1) * stride + width * bytes per pixel bytes are enough")
+                        try: "access only (height - 1) * stride + width * bytes per pixel bytes")
                 }
             }
         }
     }
 
     static let strides = Check(
-        "surface.strides", "rows that lie odd distances apart, at odd places, hold the same pixels", needs: steady,
+        "surface.strides", "rows with odd strides and odd offsets hold the same pixels", needs: steady,
         crash: Fault(
             what: "with rows that are not aligned", rule: .row, remedy: "read and write samples with memcpy")
-    ) { workshop throws(Stop) in
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let wanted = try workshop.decode(coder, bytes)
-            // A sample of two bytes stands at even places.
+    ) { context throws(Stop) in
+        try context.eachImage { coder, bytes throws(Stop) in
+            let wanted = try context.decode(coder, bytes)
+            // Samples of two bytes are aligned to even offsets.
             let unit = Int(wanted.info?.native.bits ?? 8) / 8
             for (padding, offset) in [(1, 0), (3, 1), (7, 3), (0, 1), (13, 5), (4096, 0)] {
                 var setup = DecodeSetup()
                 setup.layout = SurfaceLayout(padding: padding * unit, offset: offset * unit)
-                let outcome = try workshop.decode(coder, bytes, setup)
+                let outcome = try context.decode(coder, bytes, setup)
                 let place = outcome.failure?.text ?? Difference.first(wanted.pixels, outcome.pixels)
                 if let place {
                     throw .fault(
                         "\(coder.id), with \(padding * unit) bytes between rows that begin \(offset * unit) bytes off: "
-                            + place, .row, try: "use the stride, and no alignment that offer does not ask for")
+                            + place, .row, try: "use the stride, and assume no alignment that offer does not request")
                 }
             }
         }
     }
 
     static let everyPixel = Check(
-        "surface.every-pixel", "every pixel is written, whatever the memory held", needs: steady
-    ) { workshop throws(Stop) in
+        "surface.every-pixel", "every pixel is written, for any previous content of the memory", needs: steady
+    ) { context throws(Stop) in
         for (index, kinds) in kinds.enumerated() {
             try optional(index > 0) { () throws(Stop) in
-                try workshop.eachPicture(kinds) { coder, bytes throws(Stop) in
-                    var pictures: [[[UInt8]]] = []
+                try context.eachImage(kinds) { coder, bytes throws(Stop) in
+                    var images: [[[UInt8]]] = []
                     for background in [0, 0xFF] as [UInt8] {
                         var setup = DecodeSetup()
                         setup.layout = SurfaceLayout(background: background)
-                        pictures.append(try workshop.decode(coder, bytes, setup).pixels)
+                        images.append(try context.decode(coder, bytes, setup).pixels)
                     }
-                    if let place = Difference.first(pictures[0], pictures[1]) {
+                    if let place = Difference.first(images[0], images[1]) {
                         throw .fault(
-                            "\(coder.id) answers CPI_OK and leaves pixels as the memory was: \(place)", .decode,
+                            "\(coder.id) answers CPI_OK without writing some pixels: \(place)", .decode,
                             try: "write every pixel of the frame")
                     }
                 }
@@ -95,13 +95,13 @@ enum SurfaceChecks {
     }
 
     static let encoding = Check(
-        "surface.encoding", "an encoder reads pixels and nothing between or behind them",
+        "surface.encoding", "an encoder reads only pixels, nothing between or after them",
         needs: ["lifecycle.encode", "determinism.encode"],
         crash: Fault(
-            what: "behind the last pixel nothing is mapped", rule: .byteCount,
-            remedy: "read width * bytes per pixel bytes of the last row and no more")
-    ) { workshop throws(Stop) in
-        try workshop.eachEncoder { coder throws(Stop) in
+            what: "the memory after the last pixel is not mapped", rule: .byteCount,
+            remedy: "read only width * bytes per pixel bytes of the last row")
+    ) { context throws(Stop) in
+        try context.eachEncoder { coder throws(Stop) in
             var wanted: [UInt8]?
             for layout in [
                 SurfaceLayout(padding: 0), SurfaceLayout(padding: 0, isAtEnd: true),
@@ -109,9 +109,9 @@ enum SurfaceChecks {
             ] {
                 var setup = EncodeSetup()
                 setup.layout = layout
-                setup.options = workshop.quickOptions(coder.id)
-                let outcome = try workshop.encode(
-                    coder, workshop.pictures(coder, width: 31, height: 13, hasAlpha: true), setup)
+                setup.options = context.quickOptions(coder.id)
+                let outcome = try context.encode(
+                    coder, context.images(coder, width: 31, height: 13, hasAlpha: true), setup)
                 if let failure = outcome.failure {
                     throw .fault(
                         "\(coder.id), with rows \(layout.padding) bytes apart: \(failure.text)", .row,
@@ -127,7 +127,7 @@ enum SurfaceChecks {
         }
     }
 
-    /// Does without what is not there.
+    /// Runs `body`; ignores a skip if `isOptional`.
     static func optional(_ isOptional: Bool, _ body: () throws(Stop) -> Void) throws(Stop) {
         do throws(Stop) {
             try body()

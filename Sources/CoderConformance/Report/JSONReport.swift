@@ -1,6 +1,6 @@
 import CoderHost
 
-/// For programs; the grammar stands in the article on JSON.
+/// The report for programs; the article on JSON defines its grammar.
 enum JSONReport {
     static func document(_ results: [CheckResult], _ manifest: PluginManifest, _ request: Request) -> JSONValue {
         let shown = results.filter { !request.onlyFailed || $0.verdict.isBad }

@@ -1,6 +1,6 @@
 import CoderHost
 
-/// For build servers: a suite for each group.
+/// The report for build servers: one suite per group.
 ///
 /// - Source: the schema that Jenkins' xUnit plugin publishes.
 enum JUnitReport {
@@ -44,7 +44,7 @@ enum JUnitReport {
         return text
     }
 
-    /// Text as XML has it, in an attribute or outside; what XML 1.0 has no way to write becomes U+FFFD.
+    /// Escapes text for XML attributes and content; characters that XML 1.0 cannot express become U+FFFD.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,6 +1,7 @@
 import CoderHost
+import CommandLineKit
 
-/// What is told of the checks, while they are made and afterwards.
+/// The report of the checks, during and after their execution.
 struct Report {
     private let request: Request
     private let manifest: PluginManifest
@@ -19,7 +20,7 @@ struct Report {
 
     mutating func end(_ result: CheckResult) { results.append(result) }
 
-    /// Prints what is left and answers the exit status.
+    /// Prints the rest of the report and returns the exit status.
     func finish() -> Int32 {
         if showsProgress { Console.write("\r\u{1B}[K", to: 2) }
         switch request.output {

@@ -1,6 +1,7 @@
 import CoderHost
+import CommandLineKit
 
-/// For people: a line for each group, what failed with its reason, and a sum.
+/// The report for people: a line per group, each failure with its reason, and a summary.
 enum TextReport {
     static func write(_ results: [CheckResult], _ manifest: PluginManifest, _ request: Request) {
         let name = request.plugin.split(separator: "/").last.map(String.init) ?? request.plugin

@@ -1,27 +1,30 @@
 public import ImageModel
 public import ImageProcessing
+public import PluginRuntime
 import Synchronization
 
-/// An animation whose frames are decoded when they are asked for.
+/// An animation whose frames are decoded on demand.
 ///
-/// The source may still be growing: ``update()`` meets what has arrived since. What was met never changes. A still is an
-/// animation of one frame.
+/// The source may grow; ``update()`` finds frames that arrived since the last call. Frames already found never change.
+/// A still image is an animation of one frame.
 ///
-/// - Concurrency: any thread. Decoding takes turns; facts are answered without waiting for it.
+/// - Concurrency: any thread. Decoding is serialized; properties never wait for it.
 public final class AnimatedImage: Sendable {
-    /// The bytes that its frames are decoded from.
+    /// The encoded bytes of the animation.
     public let source: ImageSource
+    /// The properties of the file.
     public let info: ImageInfo
+    /// The format of the file.
     public let format: ImageFormat
-    /// The coder at work.
+    /// The id of the coder in use.
     public let coder: String
-    /// Where it runs; nil for the host's own coders.
+    /// Where the coder runs; nil for the host's own coders.
     public let isolation: IsolationReport?
-    /// Decoded frames, shared by everybody who plays this image.
+    /// Decoded frames, shared by all players of this image.
     public let pool = FramePool()
 
     private let firstFrameOnly: Bool
-    /// What becomes of every frame.
+    /// The size, format and orientation of the resulting frames.
     private let shape: FrameShape
     private let session: Mutex<DecodeSession>
     private let facts = Mutex(Facts())
@@ -32,11 +35,11 @@ public final class AnimatedImage: Sendable {
         var end = FrameListEnd.needsInput
     }
 
-    /// Opens an animation and meets the frames that are there.
+    /// Opens an animation and finds the available frames.
     ///
-    /// - Parameter id: the only coder that is asked; nil asks the best one.
-    /// - Throws: what is wrong with the header; `.needsInput` while a growing source has none yet. Damage behind it is
-    ///   told by ``problem``.
+    /// - Parameter id: the id of the only coder to use; nil selects the best one.
+    /// - Throws: the error of the header; `.needsInput` while a growing source has no header yet. ``problem`` holds
+    ///   an error after the header.
     public init(
         _ source: ImageSource, manager: CodersManager, options: CoderOptions = CoderOptions(),
         limits: DecodeLimits? = nil, forcing id: String? = nil
@@ -53,10 +56,10 @@ public final class AnimatedImage: Sendable {
         update()
     }
 
-    /// Opens an animation whose frames come out as the options say, changed by a transformer.
+    /// Opens an animation with decoding options and a transformer for its frames.
     ///
-    /// - Parameter transformer: sees every frame once it has the size and colours of the options.
-    /// - Throws: as ``init(_:manager:options:limits:forcing:)``; what the transformer refuses is told by ``frame(at:)``.
+    /// - Parameter transformer: transforms every frame after the options are applied.
+    /// - Throws: as ``init(_:manager:options:limits:forcing:)``; ``frame(at:)`` throws the errors of the transformer.
     public init(
         _ source: ImageSource, manager: CodersManager, _ options: DecodeOptions,
         transformer: (any ImageTransformer)? = nil, limits: DecodeLimits? = nil, forcing id: String? = nil
@@ -67,7 +70,7 @@ public final class AnimatedImage: Sendable {
         format = session.format
         coder = session.coder.id
         isolation = session.isolation
-        // A budget for all frames is shared among those that are known now.
+        // The byte limit for all frames is divided by the number of frames known now.
         firstFrameOnly = options.firstFrameOnly
         var frameCount = options.firstFrameOnly ? 1 : session.info.frameCount
         if options.limitBytes != nil, frameCount == nil {
@@ -80,11 +83,11 @@ public final class AnimatedImage: Sendable {
         update()
     }
 
-    /// Meets the frames that have arrived since, and answers how many there are now.
+    /// Finds frames that have arrived since the last call and returns the current number.
     @discardableResult
     public func update() -> Int {
         let known = facts.withLock { $0.frames.count }
-        // A failure ends the list for good: nothing that arrives later mends it.
+        // After a failure the list is final; later bytes cannot repair it.
         if case .needsInput = facts.withLock({ $0.end }) {} else { return known }
         return session.withLock { session in
             session.context.restartClock()
@@ -101,72 +104,75 @@ public final class AnimatedImage: Sendable {
         }
     }
 
-    // MARK: Facts
+    // MARK: Properties
 
-    /// Frames that can be decoded; of a growing source those that are complete.
+    /// The number of frames that can be decoded; for a growing source, of complete frames.
     public var frameCount: Int { facts.withLock { $0.frames.count } }
-    /// Whether no further frame will come.
+    /// Whether the list of frames is final.
     public var isComplete: Bool { facts.withLock { $0.end != .needsInput } }
+    /// Whether the image has several frames, or is an incomplete animation.
     public var isAnimated: Bool {
         let extent = self.extent
         return extent.frameCount > 1 || info.isAnimated && !extent.isComplete
     }
-    /// What is wrong behind the last frame, if anything is.
+    /// The error after the last frame, if any.
     public var problem: CoderError? {
         facts.withLock { if case .failure(let error) = $0.end { error } else { nil } }
     }
+    /// The number of plays in the file.
     public var loopCount: LoopCount { info.loopCount }
     /// The size of every frame.
     public var size: PixelSize { shape.size }
-    /// The orientation that still has to be applied to every frame.
+    /// The orientation that the caller must still apply to every frame.
     public var pendingOrientation: Orientation {
         info.orientationApplied || shape.isUpright ? .up : info.orientation ?? .up
     }
 
-    /// ``frameCount`` and ``isComplete`` of the same moment: the last frame and the end arrive together.
+    /// A consistent pair of ``frameCount`` and ``isComplete``.
     var extent: (frameCount: Int, isComplete: Bool) {
         facts.withLock { ($0.frames.count, $0.end != .needsInput) }
     }
 
-    /// Durations of frames that were met.
+    /// Returns the durations of known frames.
     func durations(_ range: Range<Int>) -> [FrameDuration] {
         facts.withLock { $0.frames[range.clamped(to: 0..<$0.frames.count)].map(\.duration) }
     }
 
-    /// The facts of frame `index`.
+    /// Returns the properties of frame `index`.
     ///
-    /// - Throws: `.invalidArgument` when there is none.
+    /// - Throws: `.invalidArgument` if there is no such frame.
     public func frameInfo(at index: Int) throws(CoderError) -> FrameInfo {
         let frame = facts.withLock { $0.frames.indices.contains(index) ? $0.frames[index] : nil }
         guard let frame else { throw .invalidArgument("there is no frame \(index)", hint: "there are \(frameCount)") }
         return frame
     }
 
-    /// How long frame `index` is to be shown, exactly as stored.
+    /// Returns the duration of frame `index`, exactly as stored.
     public func duration(at index: Int) throws(CoderError) -> FrameDuration { try frameInfo(at: index).duration }
 
-    /// Whether random access can begin at frame `index`.
+    /// Whether random access can start at frame `index`.
     public func isKeyFrame(_ index: Int) -> Bool {
         facts.withLock { $0.keyFrames.indices.contains(index) && $0.keyFrames[index] }
     }
 
-    /// Bytes of one decoded frame.
+    /// The bytes of one decoded frame.
     public var bytesPerFrame: Int {
         (try? PixelBuffer.layout(size: size, format: shape.format).byteCount) ?? 0
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// Decodes frame `index` as it is seen, unless the pool has it.
+    /// Returns frame `index` as displayed, from the pool or by decoding it.
     ///
-    /// One after the other they cost one frame each, any other one a replay from its nearest key frame. What a player
-    /// needs soon goes to the pool, the frames passed in a replay, too: backwards every one of them would be a replay.
+    /// Sequential access costs one frame; random access decodes all frames from the nearest key frame. Frames that a
+    /// player needs soon are added to the pool, including frames decoded on the way, which makes reverse playback
+    /// efficient.
     /// - Throws: `.needsInput` while only a part of the first frame has arrived.
     public func frame(at index: Int) throws(CoderError) -> ImageFrame {
         if let pooled = pool.frame(at: index) { return pooled }
         _ = try frameInfo(at: index)
         return try session.withLock { session throws(CoderError) in
-            // Somebody else may have decoded it while this one waited.
+            // Another thread may have decoded it in the meantime.
             if let pooled = pool.frame(at: index) { return pooled }
             let frame = try decode(index, session)
             if pool.needs(index, bytesPerFrame: bytesPerFrame) { pool.store(frame, at: index) }
@@ -174,11 +180,11 @@ public final class AnimatedImage: Sendable {
         }
     }
 
-    /// Frame `index` as a picture of its own, with the orientation and metadata of the file, for writing it as a still.
+    /// Returns frame `index` as a still image with the orientation and metadata of the file.
     ///
     ///     let png = try manager.encode(try animation.image(at: 3), to: "png")
     ///
-    /// - Throws: as ``frame(at:)``.
+    /// - Throws: the errors of ``frame(at:)``.
     public func image(at index: Int) throws(CoderError) -> DecodedImage {
         let pixels = try frame(at: index).pixels
         var info = self.info
@@ -209,17 +215,19 @@ public final class AnimatedImage: Sendable {
         return ImageFrame(try shape.apply(to: pixels), duration: info.duration)
     }
 
-    /// Decodes the frame that some player needs soonest and that fits into the pool; false when there is none.
+    /// Decodes the most urgent frame that fits into the pool; returns false if there is none.
     ///
-    /// A frame that costs a replay waits until the replay serves several frames, or the frame is the next one.
-    /// - Concurrency: any thread; meant for one that has nothing else to do.
+    /// A frame that requires a replay is decoded only when the replay yields several frames, or when it is the next
+    /// one.
+    /// - Concurrency: any thread, preferably an idle one.
     @discardableResult
     public func prepareNext() throws(CoderError) -> Bool {
         if pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount).isEmpty { return false }
         return try session.withLock { session throws(CoderError) in
             let missing = pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount)
             let costs = missing.map { session.replayCount(of: $0.index) }
-            // With several players those come first that cost no replay, lest it goes to and fro between them.
+            // With several players, frames without a replay come first; otherwise decoding would alternate between
+            // players.
             guard let choice = costs.firstIndex(of: 1) ?? missing.indices.first(where: { missing[$0].pays(costs[$0]) })
             else { return false }
             let index = missing[choice].index
@@ -228,31 +236,31 @@ public final class AnimatedImage: Sendable {
         }
     }
 
-    /// Exif, XMP, ICC and so on, kept verbatim.
+    /// Returns Exif, XMP, ICC and other metadata, unchanged.
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         try session.withLock { session throws(CoderError) in try session.metadata() }
     }
 
-    /// What was off although the frames are usable.
+    /// Problems of usable frames.
     public var warnings: [String] { session.withLock { $0.context.warnings } }
 
-    /// Decodes as much as there is of a still, or of the first frame, for showing it while it arrives.
+    /// Decodes the available part of a still image or first frame, to display it while it arrives.
     ///
-    /// - Parameter body: looks at the pixels, which the next call goes on drawing: keep no reference.
-    /// - Returns: nil when nothing new can be seen.
+    /// - Parameter body: reads the pixels, which later calls modify: do not keep a reference.
+    /// - Returns: the result of `body`; nil if there is nothing new to display.
     public func withAvailable<R: Sendable>(
-        _ body: (AvailablePicture) -> R
+        _ body: (AvailableImage) -> R
     ) throws(CoderError) -> R? {
         try session.withLock { session throws(CoderError) -> R? in
             session.context.restartClock()
-            guard let picture = try session.decodeAvailable() else { return nil }
-            return body(picture)
+            guard let image = try session.decodeAvailable() else { return nil }
+            return body(image)
         }
     }
 
     /// Decodes all frames into the pool and keeps them there.
     ///
-    /// - Throws: `.limitExceeded` when they do not fit into the limit on memory.
+    /// - Throws: `.limitExceeded` if they exceed the memory limit.
     public func preloadAllFrames() throws(CoderError) {
         let (bytes, overflow) = bytesPerFrame.multipliedReportingOverflow(by: frameCount)
         let allowed = session.withLock { $0.context.limits.maxDecodedBytes }
@@ -263,8 +271,9 @@ public final class AnimatedImage: Sendable {
         for index in 0..<frameCount { pool.store(try frame(at: index), at: index) }
     }
 
-    /// Forgets all decoded frames.
+    /// Removes all decoded frames from the pool.
     public func unloadAllFrames() { pool.removeAll() }
 
+    /// Whether the pool contains every frame.
     public var areAllFramesLoaded: Bool { pool.count == frameCount }
 }

@@ -1,21 +1,24 @@
+import HostSystem
 public import ImageModel
 
-/// Tells the time to a player.
+/// A time source for a player.
 public protocol PlaybackClock: Sendable {
-    /// Nanoseconds since some point in the past; never goes down.
+    /// The time in nanoseconds since a fixed point; never decreases.
     var now: UInt64 { get }
 }
 
-/// The machine's clock, which does not stand still while the process waits.
+/// The monotonic clock of the machine, which also runs while the process waits.
 public struct SystemClock: PlaybackClock {
+    /// Creates a clock.
     public init() {}
+    /// The time in nanoseconds of the monotonic clock.
     public var now: UInt64 { monotonicNow() }
 }
 
-/// Plays an animation: says which frame is to be seen now.
+/// Plays an animation by computing which frame to display now.
 ///
-/// It does nothing by itself: whoever shows the frames calls ``update()`` at every refresh, or after ``nanosecondsToNext``.
-/// Time is that of the clock, so the speed does not depend on how often that is.
+/// The player has no timer: the caller calls ``update()`` at every display refresh, or after ``nanosecondsToNext``. The
+/// clock determines the speed, regardless of how often the caller updates.
 ///
 ///     let player = AnimatedImagePlayer(image)
 ///     player.start()
@@ -23,33 +26,36 @@ public struct SystemClock: PlaybackClock {
 ///
 /// - Concurrency: one thread at a time. Several players may play one image; they share its ``FramePool``.
 public final class AnimatedImagePlayer {
+    /// The animation to play.
     public let image: AnimatedImage
     private let clock: any PlaybackClock
     private var order: FrameOrder
     private var times = FrameTimes(.browser)
     private let poolID: Int
-    /// When the time of the current frame was last looked at.
+    /// When the current frame's time was last updated.
     private var lastTime: UInt64?
-    /// Nanoseconds the current frame has been shown, at normal speed.
+    /// How long the current frame has been displayed, in nanoseconds at normal speed.
     private var shownFor = 0
-    /// Whether the last play is over, and nobody went elsewhere since.
+    /// Whether playback has finished and nothing has changed the position since.
     private var isAtEnd = false
 
+    /// Whether the player is running.
     public private(set) var isPlaying = false
-    /// Whether a frame is due that has not arrived.
+    /// Whether the next frame is due but has not arrived.
     public private(set) var isWaiting = false
-    /// The frame to be seen; nil before the first ``update()``.
+    /// The frame to display; nil before the first ``update()``.
     public private(set) var currentFrame: ImageFrame?
-    /// Frames that were never seen because their time was over.
+    /// The number of frames that were skipped because they were late.
     public private(set) var skippedFrames = 0
-    /// Whether frames whose time is over are left out, so that the animation keeps its speed on a slow machine. Without,
-    /// every frame is seen.
+    /// Whether late frames are skipped, so the animation keeps its speed on a slow machine. If false, every frame is
+    /// displayed.
     public var skipsLateFrames = false
     /// Called with the index of every new frame.
     public var onFrame: ((Int) -> Void)?
-    /// Called with the number of finished plays.
+    /// Called with the number of completed plays.
     public var onLoop: ((Int) -> Void)?
 
+    /// Creates a paused player at the start of an animation.
     public init(_ image: AnimatedImage, mode: PlaybackMode = .normal, clock: any PlaybackClock = SystemClock()) {
         self.image = image
         self.clock = clock
@@ -62,13 +68,14 @@ public final class AnimatedImagePlayer {
 
     deinit { image.pool.remove(poolID) }
 
-    // MARK: How it is played
+    // MARK: Playback settings
 
-    /// 1 is the normal speed; 0 and less stands still.
+    /// The speed; 1 is normal, 0 or less pauses.
     public var playbackRate = 1.0 {
         willSet { passTime() }
     }
 
+    /// How durations in the file become display times.
     public var durationPolicy: DurationPolicy {
         get { times.policy }
         set {
@@ -77,7 +84,7 @@ public final class AnimatedImagePlayer {
         }
     }
 
-    /// How often it is played, 0 for ever; at first what the file says.
+    /// The number of plays, 0 for infinite; initially the value in the file.
     public var plays: Int {
         get { order.plays }
         set {
@@ -86,15 +93,16 @@ public final class AnimatedImagePlayer {
         }
     }
 
+    /// The playback order; a change takes effect at the current position.
     public var mode: PlaybackMode {
         get { order.mode }
         set { turn { $0.change(to: newValue) } }
     }
 
-    /// Whether the next frame is a later one of the file.
+    /// Whether playback advances in file order.
     public var isForward: Bool { order.isRising }
 
-    /// Plays in the other direction from here: the frame stays, and what was seen of it is seen again.
+    /// Reverses the direction from the current position; the current frame stays and plays its elapsed time backwards.
     public func turnRound() { turn { $0.turnRound() } }
 
     private func turn(_ change: (inout FrameOrder) -> Void) {
@@ -102,7 +110,7 @@ public final class AnimatedImagePlayer {
         let wasRising = order.isRising
         change(&order)
         if currentFrame == nil {
-            // What was never shown begins at the other end.
+            // An animation that was never displayed starts at the other end.
             rewind()
         } else if order.isRising != wasRising {
             shownFor = max(0, currentDuration - shownFor)
@@ -111,31 +119,33 @@ public final class AnimatedImagePlayer {
         image.pool.update(poolID, order)
     }
 
-    /// Bytes of decoded frames that all players of this image keep; at least the current frame is always held.
+    /// The memory limit in bytes for decoded frames, shared by all players of this image; the current frame is always
+    /// kept.
     public var byteBudget: Int {
         get { image.pool.byteBudget }
         set { image.pool.byteBudget = newValue }
     }
 
-    // MARK: Where it is
+    // MARK: Position
 
+    /// The index of the current frame.
     public var currentIndex: Int { order.index }
-    /// Plays that were finished.
+    /// The number of completed plays.
     public var currentLoop: Int { order.loop }
-    /// Nanoseconds at normal speed from the beginning of the file to what is seen, whatever the direction.
+    /// The position of the current frame in the file, in nanoseconds at normal speed, regardless of the direction.
     public var position: Int {
         passTime()
         let inside = min(shownFor, currentDuration)
         return times.start(of: order.index) + (order.isRising ? inside : currentDuration - inside)
     }
-    /// Nanoseconds at normal speed that the frames last which have arrived.
+    /// The total duration of the available frames, in nanoseconds at normal speed.
     public var duration: Int { times.total }
 
     private var currentDuration: Int { times.duration(of: order.index) }
 
     // MARK: Control
 
-    /// Plays on from where it is, from now on; once the last play is over, from the beginning.
+    /// Starts or resumes playback; restarts from the beginning after the last play.
     public func start() {
         if isPlaying { return }
         if isAtEnd { stop() }
@@ -143,19 +153,19 @@ public final class AnimatedImagePlayer {
         lastTime = clock.now
     }
 
-    /// Goes on from now: the time since the last ``update()`` does not count, because nobody could see anything.
+    /// Resumes from now: the time since the last ``update()`` is ignored, because nothing was displayed.
     public func forgetElapsedTime() {
         if isPlaying { lastTime = clock.now }
     }
 
-    /// Stands still.
+    /// Pauses playback.
     public func pause() {
         passTime()
         isPlaying = false
         lastTime = nil
     }
 
-    /// Stands still at the beginning.
+    /// Stops playback and returns to the beginning.
     public func stop() {
         isPlaying = false
         lastTime = nil
@@ -171,14 +181,14 @@ public final class AnimatedImagePlayer {
         isWaiting = false
     }
 
-    /// Shows frame `index` at once; one that does not exist is ignored.
+    /// Displays frame `index` at once; ignores an index that does not exist.
     public func seek(to index: Int, loop: Int? = nil) throws(CoderError) {
         grow()
         guard (0..<order.frameCount).contains(index) else { return }
         try go(to: index, loop: loop, shownFor: 0)
     }
 
-    /// Shows what is seen at a ``position``; one outside is taken for the nearer end.
+    /// Seeks to a ``position``, clamped to the available range.
     public func seek(toPosition nanoseconds: Int) throws(CoderError) {
         grow()
         if order.frameCount == 0 { return }
@@ -187,7 +197,7 @@ public final class AnimatedImagePlayer {
             to: index, loop: nil, shownFor: order.isRising ? inside : max(0, times.duration(of: index) - inside))
     }
 
-    /// Shows the frame that stands `count` places further on in the file, over its ends.
+    /// Steps by `count` frames in file order, with wraparound.
     public func step(by count: Int) throws(CoderError) {
         grow()
         let frames = order.frameCount
@@ -206,11 +216,11 @@ public final class AnimatedImagePlayer {
 
     // MARK: Time
 
-    /// Brings the animation to the present.
+    /// Updates the animation to the current time.
     ///
-    /// The time of the first frame begins when it was decoded.
-    /// - Returns: whether there is another frame to be seen.
-    /// - Throws: what is wrong with the frame that is due.
+    /// The first frame's time starts when it is decoded.
+    /// - Returns: whether the displayed frame changed.
+    /// - Throws: the error of the frame that is due.
     @discardableResult
     public func update() throws(CoderError) -> Bool {
         grow()
@@ -219,7 +229,7 @@ public final class AnimatedImagePlayer {
             do throws(CoderError) {
                 try show()
             } catch {
-                // Of the first frame there may be only a part.
+                // Only a part of the first frame may be available.
                 guard error.code == .needsInput else { throw error }
                 return false
             }
@@ -232,7 +242,7 @@ public final class AnimatedImagePlayer {
         return true
     }
 
-    /// Counts the time since the last time towards the current frame.
+    /// Adds the elapsed time to the current frame's display time.
     private func passTime() {
         guard isPlaying, currentFrame != nil, let lastTime else { return }
         let now = clock.now
@@ -242,10 +252,10 @@ public final class AnimatedImagePlayer {
         shownFor = min(shownFor, 1_000_000_000_000_000_000) + Int(passed.rounded())
     }
 
-    /// Whoever was away for longer than this many frames, and than the whole animation, does not catch up.
+    /// The number of missed frames beyond which, if it also exceeds one play, the player does not catch up.
     private static let maxSteps = 1000
 
-    /// Steps to the frame that is due; false when it is the current one.
+    /// Advances to the frame that is due; returns false if it is the current one.
     private func moveOn() -> Bool {
         var steps = 0
         var finished: [Int] = []
@@ -256,7 +266,7 @@ public final class AnimatedImagePlayer {
             let step = order.step()
             if order.loop != loop { finished.append(order.loop) }
             if step != .frame {
-                // The time that passes while a frame is missing is not made up for.
+                // The time spent waiting for a missing frame is not made up for.
                 shownFor = duration
                 isWaiting = step == .waits
                 isAtEnd = step == .ended
@@ -265,7 +275,7 @@ public final class AnimatedImagePlayer {
             }
             shownFor -= duration
             steps += 1
-            // What is late stays late by less than a frame. Frames that last no time at all have no present.
+            // Lateness carries over up to one frame. If all frames have zero duration, no frame is ever due.
             let isEmptyPlay = duration == 0 && (order.index == 0 || order.loop != loop)
             if !skipsLateFrames || isEmptyPlay || steps >= max(Self.maxSteps, 2 * order.frameCount) {
                 shownFor = min(shownFor, currentDuration)
@@ -273,12 +283,12 @@ public final class AnimatedImagePlayer {
             }
         }
         skippedFrames += max(0, steps - 1)
-        // Whoever is told may stop it, or go elsewhere.
+        // The callback may stop the player or seek.
         for loop in finished { onLoop?(loop) }
         return steps > 0
     }
 
-    /// Nanoseconds until another frame is due; nil while it stands still or waits for one to arrive.
+    /// The nanoseconds until the next frame is due; nil while paused or waiting for data.
     public var nanosecondsToNext: UInt64? {
         passTime()
         guard isPlaying, playbackRate > 0, !isWaiting else { return nil }
@@ -287,7 +297,7 @@ public final class AnimatedImagePlayer {
         return UInt64(min((rest / playbackRate).rounded(.up), 1e18))
     }
 
-    /// Meets the frames that have arrived.
+    /// Finds frames that have arrived.
     private func grow() {
         if order.isComplete { return }
         let extent = image.extent
@@ -302,11 +312,11 @@ public final class AnimatedImagePlayer {
         onFrame?(order.index)
     }
 
-    // MARK: Ahead of time
+    // MARK: Decoding ahead
 
-    /// Decodes the frame that is needed soonest and fits into the budget; false when there is none.
+    /// Decodes the most urgent frame that fits into the budget; returns false if there is none.
     ///
-    /// For the time between two frames. It may be called from another thread if the player is not used there otherwise.
+    /// Call it between two frames. Another thread may call it if it does not use the player at the same time.
     @discardableResult
     public func prepareNext() throws(CoderError) -> Bool { try image.prepareNext() }
 }

@@ -1,13 +1,13 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
 
 extension CodersManager {
-    /// Writes an animation frame by frame, or its first frame where the format or the options hold no more.
+    /// Writes an animation frame by frame, or only its first frame if the format or the options require that.
     ///
-    /// Frames come out of the image as it was opened, with its size, colours and transformer; durations and the loop count
-    /// stay. Of the options the size, the quality, the background and the coder's own count; a file that becomes larger
-    /// than `maxFileSize` is an error.
-    /// - Throws: what a frame, or the encoder, throws; `.limitExceeded`.
+    /// Frames have the size, colors and transformer of the opened image; durations and loop count are kept. Only the
+    /// size, quality, background and coder options apply. A file larger than `maxFileSize` is an error.
+    /// - Throws: the errors of frames and of the encoder; `.limitExceeded`.
     @discardableResult
     public func encode(
         _ animation: AnimatedImage, to format: ImageFormat, _ options: EncodeOptions = EncodeOptions(),

@@ -1,31 +1,31 @@
-/// The order in which an animation is played.
+/// The order in which an animation plays.
 public enum PlaybackMode: String, Sendable, Hashable, CaseIterable {
-    /// 0 … n−1, and again.
+    /// 0 … n−1, repeated.
     case normal
-    /// n−1 … 0, and again.
+    /// n−1 … 0, repeated.
     case reverse
-    /// 0 … n−1 … 0 counts once.
+    /// 0 … n−1 … 0, which counts as one play.
     case bounce
-    /// n−1 … 0 … n−1 counts once.
+    /// n−1 … 0 … n−1, which counts as one play.
     case reversedBounce
 }
 
-/// A place in the order of playing, which knows what comes next.
+/// A position in the playback order, which determines the next frame.
 struct FrameOrder: Sendable, Hashable {
     private(set) var mode: PlaybackMode
     private(set) var index: Int
-    /// Plays that were finished.
+    /// The number of completed plays.
     private(set) var loop = 0
-    /// Whether the next frame is a later one of the file.
+    /// Whether the next frame comes later in the file.
     private(set) var isRising: Bool
-    /// Frames there are now.
+    /// The number of available frames.
     private(set) var frameCount: Int
-    /// Plays in all; 0 for ever.
+    /// The total number of plays; 0 for infinite.
     var plays = 0
-    /// Whether no frame will be added: only then the last one is known to be the last.
+    /// Whether the list of frames is final; only then is the last frame known.
     private(set) var isComplete: Bool
 
-    /// What comes after a frame.
+    /// The result of a step.
     enum Step: Sendable, Hashable {
         case frame
         /// The next frame has not arrived.
@@ -42,35 +42,35 @@ struct FrameOrder: Sendable, Hashable {
         index = isRising ? 0 : max(0, frameCount - 1)
     }
 
-    /// Goes to a frame without playing; the direction stays.
+    /// Moves to a frame without playing; keeps the direction.
     mutating func seek(to index: Int, loop: Int? = nil) {
         self.index = index
         if let loop { self.loop = loop }
     }
 
-    /// Plays on in another order from here.
+    /// Changes the mode at the current position.
     mutating func change(to mode: PlaybackMode) {
         self.mode = mode
         isRising = mode == .normal || mode == .bounce
     }
 
-    /// Plays on in the other direction from here.
+    /// Reverses the direction at the current position.
     mutating func turnRound() {
         switch mode {
         case .normal: change(to: .reverse)
         case .reverse: change(to: .normal)
-        // A play still ends where the mode says.
+        // A play still ends at the frame that the mode defines.
         case .bounce, .reversedBounce: isRising.toggle()
         }
     }
 
-    /// Notes frames that have arrived.
+    /// Adds frames that have arrived.
     mutating func grow(to count: Int, isComplete: Bool) {
         frameCount = max(frameCount, count)
         self.isComplete = isComplete
     }
 
-    /// Says what the next step would be, and takes it.
+    /// Performs the next step and returns its result.
     mutating func step() -> Step {
         let last = frameCount - 1
         if last < 0 { return isComplete ? .ended : .waits }
@@ -79,10 +79,10 @@ struct FrameOrder: Sendable, Hashable {
         case .normal: return go(index < last, to: index + 1, else: 0)
         case .reverse: return go(index > 0, to: index - 1, else: last)
         case .bounce, .reversedBounce:
-            // One frame is there and back at the same time.
+            // With one frame, both directions coincide.
             if last == 0 { return go(false, to: 0, else: 0) }
             let turns = isRising ? index >= last : index <= 0
-            // A play ends where it began, after the way there and back.
+            // In the bounce modes, a play ends at its start frame.
             let isEnd = turns && isRising == (mode == .reversedBounce)
             if isEnd, !countLoop() { return .ended }
             if turns { isRising.toggle() }
@@ -97,16 +97,16 @@ struct FrameOrder: Sendable, Hashable {
         return .frame
     }
 
-    /// Counts a play; false when it was the last one.
+    /// Counts a completed play; returns false after the last one.
     private mutating func countLoop() -> Bool {
         loop += 1
         return plays == 0 || loop < plays
     }
 
-    /// Takes a step; false when there is none.
+    /// Performs a step; returns false if there is none.
     mutating func advance() -> Bool { step() == .frame }
 
-    /// Steps until a frame is shown: 0 for the present one, `.max` for never.
+    /// Returns the number of steps until a frame is displayed: 0 for the current one, `.max` for never.
     func steps(to wanted: Int) -> Int {
         if wanted == index { return 0 }
         guard frameCount > 0, (0..<frameCount).contains(wanted) else { return .max }

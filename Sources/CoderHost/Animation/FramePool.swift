@@ -2,14 +2,14 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Decoded frames of one image, within a budget of bytes.
+/// Decoded frames of one image, limited by a byte budget.
 ///
-/// Whoever plays the image says what it needs next. Where there is no room for all frames, those stay that are needed
-/// soonest, by any of the players; the one that will not be needed for longest goes first.
+/// Players register the frames that they need next. If not all frames fit, the pool keeps the frames that any player needs soonest
+/// and removes the frame that is needed last.
 ///
 /// - Concurrency: any thread.
 public final class FramePool: Sendable {
-    /// A budget that holds two seconds of a usual animation.
+    /// The default budget, two seconds of a typical animation.
     public static let defaultByteBudget = 64 << 20
 
     private struct State {
@@ -24,7 +24,7 @@ public final class FramePool: Sendable {
 
     init() {}
 
-    /// Bytes of pixels that are kept at most.
+    /// The maximum bytes of pixels to keep.
     public var byteBudget: Int {
         get { state.withLock { $0.budget } }
         set {
@@ -35,14 +35,15 @@ public final class FramePool: Sendable {
         }
     }
 
-    /// Bytes that are kept now.
+    /// The bytes of pixels in the pool.
     public var byteCount: Int { state.withLock { $0.bytes } }
-    /// Frames that are kept now.
+    /// The number of frames in the pool.
     public var count: Int { state.withLock { $0.frames.count } }
 
+    /// Returns the frame at `index` if the pool contains it.
     public func frame(at index: Int) -> ImageFrame? { state.withLock { $0.frames[index] } }
 
-    /// Offers a frame; it is kept unless it is the least useful one.
+    /// Stores a frame unless it is the least useful one.
     func store(_ frame: ImageFrame, at index: Int) {
         state.withLock { state in
             if let old = state.frames.updateValue(frame, forKey: index) { state.bytes -= old.pixels.byteCount }
@@ -51,7 +52,7 @@ public final class FramePool: Sendable {
         }
     }
 
-    /// Forgets all frames.
+    /// Removes all frames.
     public func removeAll() {
         state.withLock { state in
             state.frames = [:]
@@ -70,21 +71,21 @@ public final class FramePool: Sendable {
         }
     }
 
-    /// Whether a frame is missing that some player needs before a full pool would have been shown.
+    /// Whether a frame is missing that a player needs within the next pool of frames.
     func needs(_ index: Int, bytesPerFrame: Int) -> Bool {
         state.withLock { state in
             state.frames[index] == nil && Self.steps(to: index, state) < state.budget / max(1, bytesPerFrame)
         }
     }
 
-    /// Frames that are shown before this one is needed, by the player that needs it first.
+    /// Returns the number of frames displayed before this one, by the player that needs it first.
     private static func steps(to index: Int, _ state: State) -> Int {
         state.demands.values.reduce(.max) { min($0, $1.steps(to: index)) }
     }
 
     // MARK: Players
 
-    /// Notes a player and answers the number it goes by.
+    /// Registers a player and returns its id.
     func register(_ order: FrameOrder) -> Int {
         state.withLock { state in
             state.nextID += 1
@@ -97,29 +98,29 @@ public final class FramePool: Sendable {
 
     func remove(_ id: Int) { _ = state.withLock { $0.demands.removeValue(forKey: id) } }
 
-    /// A frame that is not there and would be kept.
+    /// A missing frame that the pool would keep.
     struct Missing: Sendable, Hashable {
         var index: Int
-        /// Frames that are shown before it is needed.
+        /// The number of frames displayed before it is needed.
         var steps: Int
-        /// Frames that the player misses among the next ones.
+        /// The number of frames that the player misses within its share.
         var gain: Int
-        /// How many next ones; its part of the pool.
+        /// The player's share of the pool, in frames.
         var share: Int
-        /// Whether there is room without letting another frame go.
+        /// Whether it fits without removing another frame.
         var hasRoom: Bool
 
-        /// Whether it is time for a replay of `cost` frames: not for one frame out of many, as long as another is next.
+        /// Whether a replay of `cost` frames pays off: not for one of many frames while a different frame is next.
         func pays(_ cost: Int) -> Bool { hasRoom || steps <= 1 || 2 * gain >= min(cost, share) }
     }
 
-    /// What each player misses first, the frame that is needed soonest before the others.
+    /// Returns the first missing frame of each player, most urgent first.
     func missing(bytesPerFrame: Int, within lookAhead: Int) -> [Missing] {
         state.withLock { state in
             let bytes = max(1, bytesPerFrame)
             let share = max(1, state.budget / bytes / max(1, state.demands.count))
             let hasRoom = state.bytes + bytes <= state.budget
-            // Something less useful has to be there to make room.
+            // A less useful frame must be in the pool to make room.
             let worst = hasRoom ? .max : state.frames.keys.map { Self.steps(to: $0, state) }.max() ?? 0
             var result: [Missing] = []
             for order in state.demands.values {

@@ -1,24 +1,24 @@
 import ImageModel
 import ImageProcessing
 
-/// What becomes of every frame of an animation before it is seen.
+/// The conversion of every frame before it is displayed.
 struct FrameShape: Sendable {
-    /// The size of a frame in the end.
+    /// The final size of a frame.
     let size: PixelSize
-    /// The format of a composited frame in the end.
+    /// The final format of a composited frame.
     let format: PixelFormat
-    /// Whether colours are made sRGB.
+    /// Whether colors are converted to sRGB.
     var makesSRGB: Bool { profile != nil }
-    /// Whether frames come out upright.
+    /// Whether frames are turned upright.
     let isUpright: Bool
-    /// What they are resampled to, as stored.
+    /// The size for resampling, before the orientation is applied.
     private let target: PixelSize
     private let pending: Orientation
     private let resampling: Resampling
     private let profile: ColorProfile?
     private let transformer: (any ImageTransformer)?
 
-    /// Frames as they are stored.
+    /// Creates a shape that keeps frames as they are stored.
     init(_ info: ImageInfo) { self.init(info, DecodeOptions(), nil, frameCount: 1) }
 
     init(
@@ -26,7 +26,7 @@ struct FrameShape: Sendable {
         metadata: [MetadataBlob] = [], frameCount: Int
     ) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
-        // Frames are composited with alpha, whatever they are stored as.
+        // Frames are composited with alpha, in any stored format.
         let format: PixelFormat = info.nativeFormat.bits > 8 ? .rgba16 : .rgba8
         let upright = options.targetSize(for: pending.applied(to: info.size), format, frameCount: frameCount)
         target = pending.swapsSides ? upright.transposed : upright
@@ -41,7 +41,7 @@ struct FrameShape: Sendable {
         self.size = transformer?.outputSize(for: size) ?? size
     }
 
-    /// The frame as it is to be seen; the same buffer where nothing is done to it.
+    /// Converts a frame; returns the same buffer if no conversion is needed.
     func apply(to pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
         var pixels = pixels
         if pixels.size != target { pixels = try Resampler.resample(BufferRows(pixels), to: target, resampling) }
@@ -54,7 +54,7 @@ struct FrameShape: Sendable {
         return try transformer?.transform(pixels) ?? pixels
     }
 
-    /// The format of a frame in other colours: a still keeps its channels.
+    /// Returns the format of a frame after color conversion; a still keeps its channels.
     private func target(for source: PixelFormat) -> PixelFormat {
         let channels = source.channels == .cmyk ? PixelFormat.Channels.rgb : source.channels
         return PixelFormat(channels, bits: min(source.bits, format.bits), alpha: source.alpha)

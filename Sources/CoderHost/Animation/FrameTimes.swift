@@ -1,11 +1,11 @@
 import ImageModel
 
-/// When each frame of an animation begins and how long it lasts: nanoseconds at normal speed.
+/// The start times and durations of an animation's frames in nanoseconds at normal speed.
 struct FrameTimes: Sendable {
     let policy: DurationPolicy
     private var starts: [Int] = []
     private var durations: [Int] = []
-    /// Of all frames together; 36 years at most, so that sums of times stay numbers.
+    /// The total duration; limited to 36 years to prevent overflow.
     private(set) var total = 0
 
     init(_ policy: DurationPolicy) { self.policy = policy }
@@ -24,10 +24,10 @@ struct FrameTimes: Sendable {
     func start(of index: Int) -> Int { starts.indices.contains(index) ? starts[index] : total }
     func duration(of index: Int) -> Int { durations.indices.contains(index) ? durations[index] : 0 }
 
-    /// The frame that is seen at a time, kept inside, and for how long it was seen then.
+    /// Returns the frame displayed at a time, clamped to the duration, and how long it has been displayed then.
     func frame(at time: Int) -> (index: Int, inside: Int) {
         let wanted = min(max(0, time), max(0, total - 1))
-        // The last frame that starts at or before it.
+        // The last frame that starts at or before this time.
         var low = 0
         var high = starts.count
         while high - low > 1 {

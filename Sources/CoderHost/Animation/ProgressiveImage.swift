@@ -1,20 +1,21 @@
 public import ImageModel
 import ImageProcessing
+import PluginRuntime
 import Synchronization
 
-/// A picture that is shown while its bytes arrive.
+/// An image that is displayed while its bytes arrive.
 ///
-///     let picture = try ProgressiveImage(manager: manager)
+///     let image = try ProgressiveImage(manager: manager)
 ///     for await chunk in download {
-///         try picture.append(chunk)
-///         try picture.update { part in show(part.pixels, part.changed) }
+///         try image.append(chunk)
+///         try image.update { part in show(part.pixels, part.changed) }
 ///     }
-///     picture.finish()
+///     image.finish()
 ///
-/// All updates together cost about as much as decoding the whole once. Of an animation the first frame is drawn while it
-/// arrives, and ``image`` has every frame that is complete.
+/// All updates together cost about as much as one decode of the complete image. For an animation, updates draw the
+/// first frame while it arrives, and ``image`` contains every complete frame.
 ///
-/// - Concurrency: any thread; appending and finishing from one.
+/// - Concurrency: any thread; append and finish from one thread.
 public final class ProgressiveImage: Sendable {
     private let source: ImageSource
     private let manager: CodersManager
@@ -23,7 +24,7 @@ public final class ProgressiveImage: Sendable {
     private let opened = Mutex<AnimatedImage?>(nil)
     private let isWhole = Mutex(false)
 
-    /// - Parameter capacity: bytes that may arrive at most; nil takes the limit on input.
+    /// - Parameter capacity: the maximum number of bytes; nil uses the input limit.
     /// - Throws: `.outOfMemory`.
     public init(
         manager: CodersManager, capacity: Int? = nil, name: String = "bytes", options: CoderOptions = CoderOptions(),
@@ -36,34 +37,34 @@ public final class ProgressiveImage: Sendable {
         self.limits = limits
     }
 
-    /// Takes the next bytes.
+    /// Appends bytes.
     ///
     /// - Throws: `.limitExceeded` above the capacity, `.misuse` after ``finish()``.
     public func append(_ bytes: [UInt8]) throws(CoderError) { try source.append(bytes) }
 
-    /// Says that no further byte will come.
+    /// Marks the data as complete.
     public func finish() { source.finish() }
 
-    /// Bytes that have arrived.
+    /// The number of received bytes.
     public var byteCount: Int { source.count }
 
-    /// The picture, once its header has arrived; its frames become more with every update.
+    /// The image, after its header has arrived; updates add frames.
     public var image: AnimatedImage? { opened.withLock { $0 } }
 
-    /// Whether the whole picture, or the first frame of an animation, has been drawn.
-    public var isPictureComplete: Bool { isWhole.withLock { $0 } }
+    /// Whether the whole image, or the first frame of an animation, has been drawn.
+    public var isImageComplete: Bool { isWhole.withLock { $0 } }
 
-    /// Decodes what has arrived since the last time.
+    /// Decodes the bytes that arrived since the last update.
     ///
-    /// - Parameter body: called when something new can be seen. The pixels are drawn on by the next update: copy what is
-    ///   to be kept.
-    /// - Returns: what `body` answers; nil when there is nothing new.
-    /// - Throws: what is wrong with the data; at a cut end only when nothing could be decoded.
+    /// - Parameter body: called if there is something new to display. The next update modifies the pixels, so copy
+    ///   them to keep them.
+    /// - Returns: the result of `body`; nil if there is nothing new.
+    /// - Throws: the error of the data; for truncated data only if nothing could be decoded.
     @discardableResult
-    public func update<R: Sendable>(_ body: (AvailablePicture) -> R) throws(CoderError) -> R? {
+    public func update<R: Sendable>(_ body: (AvailableImage) -> R) throws(CoderError) -> R? {
         guard let image = try open() else { return nil }
         image.update()
-        if isPictureComplete { return nil }
+        if isImageComplete { return nil }
         return try image.withAvailable { part in
             if part.isComplete { isWhole.withLock { $0 = true } }
             return body(part)

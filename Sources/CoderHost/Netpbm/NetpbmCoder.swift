@@ -1,11 +1,13 @@
 import ImageModel
+import PluginCatalogue
+import PluginRuntime
 
-/// The names a Netpbm picture goes by.
+/// The names of the Netpbm formats.
 enum NetpbmFormat: String {
     case pam, pnm, ppm, pgm, pbm
 }
 
-/// The formats the host itself speaks, so that it works with an empty folder and pixels can be piped.
+/// The host's built-in formats, which work without plugins and allow piping of pixels.
 struct NetpbmCoder: ImageCoder {
     let descriptor: CoderDescriptor
     private let format: NetpbmFormat
@@ -13,7 +15,7 @@ struct NetpbmCoder: ImageCoder {
     static let all: [any ImageCoder] = [
         NetpbmCoder(.pam, name: "PAM", mime: "image/x-portable-arbitrarymap", digits: [7]),
         NetpbmCoder(.pnm, name: "PBM, PGM, PPM", mime: "image/x-portable-anymap", digits: [1, 2, 3, 4, 5, 6]),
-        // Read as PNM; as names of their own they say what is to be written.
+        // Files are read as PNM; these names select the format to write.
         NetpbmCoder(.ppm, name: "PPM", mime: "image/x-portable-pixmap", digits: []),
         NetpbmCoder(.pgm, name: "PGM", mime: "image/x-portable-graymap", digits: []),
         NetpbmCoder(.pbm, name: "PBM", mime: "image/x-portable-bitmap", digits: []),
@@ -22,7 +24,7 @@ struct NetpbmCoder: ImageCoder {
     private init(_ format: NetpbmFormat, name: String, mime: String, digits: [UInt8]) {
         self.format = format
         let signatures = digits.flatMap { digit in
-            // Behind the digit comes white space or a comment; without it, text that begins with P5 would do.
+            // White space or a comment follows the digit; otherwise any text that begins with P5 would match.
             [UInt8]([0x0A, 0x20, 0x09, 0x0D, 0x23]).map { space in
                 Signature(rules: [.bytes(at: 0, [0x50, 0x30 + digit, space], mask: [0xFF, 0xFF, 0xFF])], rank: 0)
             }

@@ -1,9 +1,11 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
 /// Decodes PBM, PGM, PPM and PAM.
 ///
-/// Samples are scaled to the full range of 8 or 16 bits; a bitmap's 1 is black.
+/// Samples are scaled to the full range of 8 or 16 bits; in a bitmap, 1 is black.
 final class NetpbmDecoder: FrameDecoder {
     private let source: ImageSource
     private let context: SessionContext
@@ -32,8 +34,8 @@ final class NetpbmDecoder: FrameDecoder {
             default: .rgba
             }
         let depth = Int.bitWidth - header.maxValue.leadingZeroBitCount
-        // A part costs its own bytes alone, but without tiles the limit of pixels is that of the whole: a header of a few
-        // bytes can state any size.
+        // Reading a part costs only its bytes. The pixel limit still applies to the whole image without tiles, because
+        // a header of a few bytes can state any size.
         return ImageInfo(
             size: header.size, nativeFormat: PixelFormat(channels, bits: header.bytesPerSample * 8), bitDepth: depth,
             decodesRows: !header.isPlain, regionCost: header.isPlain ? .whole : .above)
@@ -61,7 +63,7 @@ final class NetpbmDecoder: FrameDecoder {
         } else if part == PixelRect(header.size) {
             try decodePlain(header, place)
         } else {
-            throw .refused("numbers in text are only read from the first one on")
+            throw .refused("plain text samples can be read only from the start")
         }
         return .complete
     }
@@ -75,7 +77,7 @@ final class NetpbmDecoder: FrameDecoder {
         }
     }
 
-    /// Reads nothing but the bytes of the part.
+    /// Reads only the bytes of the part.
     private func decodeRaw(_ part: PixelRect, _ header: NetpbmHeader, _ place: CanvasPlace) throws(CoderError) {
         let columns = part.x..<part.x + part.width
         let bytes =
@@ -138,7 +140,7 @@ private struct PlainSamples {
     }
 
     mutating func row() throws(CoderError) -> [Int] {
-        // A sample takes a byte at least: what cannot be there takes no memory.
+        // Every sample needs at least one byte; check before allocating memory.
         guard header.size.width * header.channels <= bytes.count - at else {
             throw isComplete ? .truncated() : .needsInput
         }
@@ -158,13 +160,13 @@ private struct PlainSamples {
         while at < bytes.count, (0x30...0x39).contains(bytes[at]) {
             value = min(value * 10 + Int(bytes[at] - 0x30), 1 << 20)
             at += 1
-            // In a plain bitmap the digits need no space between them; 1 is black.
+            // The digits of a plain bitmap need no space between them; 1 is black.
             if header.isBitmap {
                 guard value <= 1 else { throw .corrupt("a bit is \(value)", at: header.dataOffset + start) }
                 return 1 - value
             }
         }
-        if at == start { throw .corrupt("a sample is no number", at: header.dataOffset + at) }
+        if at == start { throw .corrupt("a sample is not a number", at: header.dataOffset + at) }
         if at == bytes.count && !isComplete { throw .needsInput }
         return value
     }

@@ -1,9 +1,11 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// Writes a Netpbm format; `pnm` stands for PGM or PPM, whichever the picture is.
+/// Writes a Netpbm format; `pnm` selects PGM or PPM according to the image.
 ///
-/// Rows of 8 bits go out as they are; 16 bit rows are put into big-endian order band by band.
+/// Writes 8-bit rows directly; converts 16-bit rows to big-endian in bands.
 final class NetpbmEncoder: FrameEncoder {
     private let format: NetpbmFormat
     private let context: SessionContext
@@ -63,15 +65,15 @@ final class NetpbmEncoder: FrameEncoder {
     }
 
     func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? {
-        if wroteFrame { throw CoderError(.unsupportedFeature, "Netpbm holds one picture") }
+        if wroteFrame { throw CoderError(.unsupportedFeature, "Netpbm holds one image") }
         wroteFrame = true
         return 1
     }
 
     func addRows(_ pixels: PixelBuffer) throws(CoderError) {
-        guard let sink, wroteFrame else { throw CoderError(.misuse, "no frame was begun") }
+        guard let sink, wroteFrame else { throw CoderError(.misuse, "there is no current frame") }
         if format == .pbm { return try writeBits(pixels, to: sink) }
-        // Many rows at once: a system call costs more than a small row.
+        // Write many rows at once, because a system call costs more than a small row.
         let band = max(1, (1 << 18) / pixels.bytesPerRow)
         for y in stride(from: 0, to: pixels.size.height, by: band) {
             try context.checkCancellation()
@@ -93,7 +95,7 @@ final class NetpbmEncoder: FrameEncoder {
         }
     }
 
-    /// Eight pixels a byte, the first in the highest bit; what is darker than the middle is black, and black is 1.
+    /// Packs eight pixels per byte, the first in the highest bit; dark pixels become black, which is 1.
     private func writeBits(_ pixels: PixelBuffer, to sink: any OutputSink) throws(CoderError) {
         for y in 0..<pixels.size.height {
             if y % 64 == 0 { try context.checkCancellation() }

@@ -1,31 +1,32 @@
 import ImageModel
+import PluginRuntime
 
-/// The header of a PBM, PGM, PPM or PAM picture.
+/// The header of a PBM, PGM, PPM or PAM image.
 ///
 ///     P5 \n # comment \n width height \n maxval \n samples
 ///     P7 \n WIDTH w \n HEIGHT h \n DEPTH d \n MAXVAL m \n TUPLTYPE t \n ENDHDR \n samples
 ///
 /// - Source: Netpbm format specifications `pbm(5)`, `pgm(5)`, `ppm(5)`, `pam(5)`.
 struct NetpbmHeader: Hashable {
-    /// The digit behind the P.
+    /// The digit after the P.
     var kind: Int
     var size: PixelSize
     var channels: Int
     var maxValue: Int
     var hasAlpha: Bool
-    /// Where the samples begin.
+    /// The offset of the samples.
     var dataOffset: Int
 
     var isPlain: Bool { kind <= 3 }
     var isBitmap: Bool { kind == 1 || kind == 4 }
     var bytesPerSample: Int { maxValue > 255 ? 2 : 1 }
-    /// Not of a bitmap, whose pixels are bits.
+    /// The bytes per pixel; not for bitmaps, whose pixels are bits.
     var bytesPerPixel: Int { channels * bytesPerSample }
-    /// Bytes of a row of raw samples.
+    /// The bytes of a row of raw samples.
     var bytesPerRow: Int { isBitmap ? (size.width + 7) / 8 : size.width * bytesPerPixel }
     var isPAM: Bool { kind == 7 }
 
-    /// A header is a few lines; what is longer is none.
+    /// A header is a few lines; longer text is not a header.
     private static let maxBytes = 64 << 10
 
     init(_ source: ImageSource) throws(CoderError) {
@@ -46,12 +47,12 @@ struct NetpbmHeader: Hashable {
             if kind > 3 { try reader.skipOneSpace() }
         }
         dataOffset = reader.at
-        guard !size.isEmpty else { throw .corrupt("the picture is \(size) pixels large") }
+        guard !size.isEmpty else { throw .corrupt("the image has an invalid size of \(size) pixels") }
         guard (1...65_535).contains(maxValue) else { throw .corrupt("the largest sample value is \(maxValue)") }
     }
 
     private static let fieldNames: Set = ["WIDTH", "HEIGHT", "DEPTH", "MAXVAL"]
-    /// Sides from here on are held against the limits like any other; larger numbers need not be told apart.
+    /// Parsed numbers are capped here; the limits reject sides of this size anyway.
     fileprivate static let largestNumber = 1 << 40
 
     private static func readPAM(
@@ -69,14 +70,14 @@ struct NetpbmHeader: Hashable {
                 continue
             }
             guard Self.fieldNames.contains(String(key)), words.count == 2, let value = Int(words[1]), value >= 0 else {
-                throw .corrupt("the header line \"\(line.prefix(40))\" makes no sense", at: reader.at)
+                throw .corrupt("the header line \"\(line.prefix(40))\" is invalid", at: reader.at)
             }
             fields[String(key)] = min(value, largestNumber)
         }
         guard let width = fields["WIDTH"], let height = fields["HEIGHT"], let depth = fields["DEPTH"],
             let maxValue = fields["MAXVAL"]
         else { throw .corrupt("the header lacks WIDTH, HEIGHT, DEPTH or MAXVAL") }
-        guard depth > 0 else { throw .corrupt("a depth of no samples") }
+        guard depth > 0 else { throw .corrupt("the depth is 0 samples") }
         guard depth <= 4 else { throw .unsupported("a depth of \(depth) samples") }
         let hasAlpha = type.isEmpty ? depth == 2 || depth == 4 : type.hasSuffix("_ALPHA")
         guard hasAlpha == (depth == 2 || depth == 4) else {
@@ -86,7 +87,7 @@ struct NetpbmHeader: Hashable {
     }
 }
 
-/// A cursor over header text.
+/// A cursor over the header text.
 private struct TextReader {
     let bytes: [UInt8]
     let isComplete: Bool
@@ -95,12 +96,12 @@ private struct TextReader {
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
     private func end() -> CoderError {
-        isComplete ? .truncated("the header ends too early") : .needsInput
+        isComplete ? .truncated("the header is truncated") : .needsInput
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// The next number, after white space and comments.
+    /// Reads the next number, after white space and comments.
     mutating func number() throws(CoderError) -> Int {
         while let byte = next {
             if Self.isSpace(byte) {

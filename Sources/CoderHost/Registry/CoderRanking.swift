@@ -1,23 +1,28 @@
 public import ImageModel
+public import PluginRuntime
 
-/// The total order of coders, and why it is so.
+/// Defines the total order of coders and explains it.
 ///
-/// 1. run-time coders before all others, the later before the earlier; 2. the administrator's or user's priority;
-/// 3. an untrusted place never outranks a system one, unless rule 2 says so; 4. the manifest's priority; 5. how well the
-/// bytes fit; 6. the newer version; 7. the id's bytes, then those of the plugin's id. No two coders are equal.
+/// 1. run-time coders before all others, latest first; 2. the priority set by the administrator or user; 3. an
+///   untrusted plugin never precedes a system plugin, unless rule 2 applies; 4. the manifest's priority; 5. the
+///   signature score; 6. the newer version; 7. the bytes of the coder id, then of the plugin id. No two coders are
+///   equal.
 public struct RankedCoder: Sendable {
+    /// The coder.
     public let coder: any ImageCoder
-    /// The format as the coder's manifest names it.
+    /// The format as named by the coder's manifest.
     public let format: ImageFormat
-    /// How well the bytes fit; nil where only a hint speaks for it.
+    /// The signature score; nil if only a hint selects the coder.
     public let score: Int?
-    /// Position among run-time coders; higher was added later.
+    /// The position among run-time coders; higher was added later.
     let position: Int
 
+    /// The description of the coder.
     public var descriptor: CoderDescriptor { coder.descriptor }
+    /// Whether the bytes match a signature of the format.
     public var isCertain: Bool { score != nil }
 
-    /// Why it stands where it stands, one phrase a rule.
+    /// The reasons for its position, one phrase per rule.
     public var explanation: String {
         let descriptor = self.descriptor
         var parts: [String] = []
@@ -37,22 +42,22 @@ public struct RankedCoder: Sendable {
         self.position = position
     }
 
-    /// A coder that is installed and cannot be used.
+    /// Creates an entry for an installed coder that cannot be used.
     init(absent descriptor: CoderDescriptor, format: ImageFormat, score: Int?) {
-        self.init(coder: Newcomer(descriptor), format: format, score: score, position: -1)
+        self.init(coder: PlaceholderCoder(descriptor), format: format, score: score, position: -1)
     }
 
-    /// Whether it comes before a coder that is still to be installed, in a place as trusted as its own.
-    package func precedes(newcomer id: String, version: String, priority: Int) -> Bool {
+    /// Whether it precedes a coder that is not installed yet, in an equally trusted place.
+    package func precedes(uninstalled id: String, version: String, priority: Int) -> Bool {
         var other = descriptor
         (other.id, other.version, other.priority, other.administeredPriority) = (id, version, priority, nil)
         return CoderRanking.precedes(
-            self, RankedCoder(coder: Newcomer(other), format: format, score: score, position: position))
+            self, RankedCoder(coder: PlaceholderCoder(other), format: format, score: score, position: position))
     }
 }
 
-/// A coder of which nothing is there but what it will say of itself.
-private struct Newcomer: ImageCoder {
+/// A placeholder for a coder that is not installed, with only its descriptor.
+private struct PlaceholderCoder: ImageCoder {
     let descriptor: CoderDescriptor
     init(_ descriptor: CoderDescriptor) { self.descriptor = descriptor }
 
@@ -64,7 +69,7 @@ private struct Newcomer: ImageCoder {
 }
 
 enum CoderRanking {
-    /// Whether `a` comes before `b`.
+    /// Whether `a` precedes `b`.
     static func precedes(_ a: RankedCoder, _ b: RankedCoder) -> Bool {
         let first = a.descriptor
         let second = b.descriptor
@@ -72,7 +77,7 @@ enum CoderRanking {
         if first.tier == .runTime, a.position != b.position { return a.position > b.position }
         let administered = (first.administeredPriority ?? 100, second.administeredPriority ?? 100)
         if administered.0 != administered.1 { return administered.0 > administered.1 }
-        // What the bytes prove comes before what a name merely suggests.
+        // Evidence in the bytes has precedence over a file name.
         if a.isCertain != b.isCertain { return a.isCertain }
         if first.tier != second.tier { return first.tier > second.tier }
         if first.priority != second.priority { return first.priority > second.priority }
@@ -83,7 +88,7 @@ enum CoderRanking {
         return (first.plugin ?? "").utf8.lexicographicallyPrecedes((second.plugin ?? "").utf8)
     }
 
-    /// Compares dotted versions number by number; below zero when `a` is older.
+    /// Compares dotted versions number by number; below zero if `a` is older.
     static func compareVersions(_ a: String, _ b: String) -> Int {
         func numbers(_ text: String) -> [Int] {
             text.split { !$0.isNumber }.map { Int($0) ?? 0 }

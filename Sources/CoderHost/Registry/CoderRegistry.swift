@@ -1,33 +1,36 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginCatalogue
+import PluginRuntime
 import Synchronization
 
-/// What is installed at one moment; never changes once made.
+/// An immutable snapshot of the installed plugins and coders.
 struct RegistrySnapshot: Sendable {
     var generation: Int
     var plugins: [PluginRecord]
-    /// The coders of usable plugins and of the host itself.
+    /// The coders of usable plugins and of the host.
     var coders: [any ImageCoder]
-    /// What was passed over.
+    /// Warnings about ignored files.
     var warnings: [String] = []
-    /// Places that were there and could not be read.
-    var unread: [UnreadPlace] = []
+    /// Existing places that could not be read.
+    var unread: [UnreadablePlace] = []
 }
 
-/// Keeps the current snapshot and renews it when a folder changed.
+/// Keeps the current snapshot and renews it after a folder changed.
 ///
-/// No plugin is loaded here, and nothing foreign is called while the lock is held.
+/// The registry loads no plugin, and calls no foreign code while it holds the lock.
 final class CoderRegistry: Sendable {
     private struct State {
         var snapshot: RegistrySnapshot?
         var watcher: DirectoryWatcher?
-        /// Scans begun so far.
+        /// The number of started scans.
         var scans = 0
     }
 
     private let configuration: HostConfiguration
     private let state = Mutex(State())
-    /// Plugins that failed too often; asked for every snapshot, and by whoever begins a session.
+    /// The plugins that failed too often; consulted for every snapshot and session.
     let quarantine: Quarantine
     let isolation: Isolation
 
@@ -37,45 +40,45 @@ final class CoderRegistry: Sendable {
         isolation = Isolation(configuration.isolation, quarantine, catalogue: configuration.catalogue)
     }
 
-    /// The present state of the folders.
+    /// The current snapshot of the folders.
     var snapshot: RegistrySnapshot {
         let (known, watcher) = state.withLock { state in
             if configuration.followsChanges && state.watcher == nil {
-                state.watcher = DirectoryWatcher(configuration.directories.map(\.path))
+                state.watcher = DirectoryWatcher(configuration.search.directories.map(\.path))
             }
             return (state.snapshot, state.watcher)
         }
-        // Events are taken before the scan: what happens during it is seen by the next call.
+        // Events are taken before the scan, so the next call handles changes during the scan.
         let changed = watcher?.takeChanges() ?? false
-        // What was missed for want of descriptors may be read now, and no event tells of that.
+        // A folder that was unreadable because of a shortage may be readable now, without any event.
         if let known, !changed, !known.unread.contains(where: \.isTransient) { return withLoadState(known) }
         return withLoadState(rescan())
     }
 
-    /// Reads the folders again, whether or not something is known to have changed.
+    /// Scans the folders again, regardless of changes.
     @discardableResult
     func rescan() -> RegistrySnapshot {
         let generation = state.withLock { state in
             state.scans += 1
             return state.scans
         }
-        let scanner = PluginScanner(configuration: configuration)
+        let scanner = PluginScanner(configuration.search)
         let (plugins, unread) = scanner.scan()
         let fresh = RegistrySnapshot(
             generation: generation, plugins: plugins, coders: coders(plugins),
             warnings: unread.map { "\($0.message); try: \($0.remedy)" } + scanner.warnings, unread: unread)
         return state.withLock { state in
-            // A scan that began later may have ended earlier, and has seen more.
+            // A scan that began later may have finished earlier; its result is newer.
             if let known = state.snapshot, known.generation > generation { return known }
             state.snapshot = fresh
             return fresh
         }
     }
 
-    /// Blocks until a folder changes or time is up; true when something changed.
+    /// Blocks until a folder changes or the timeout; returns true if something changed.
     func waitForChange(milliseconds: Int) -> Bool {
         let watcher = state.withLock { state in
-            if state.watcher == nil { state.watcher = DirectoryWatcher(configuration.directories.map(\.path)) }
+            if state.watcher == nil { state.watcher = DirectoryWatcher(configuration.search.directories.map(\.path)) }
             return state.watcher
         }
         return watcher?.wait(milliseconds: milliseconds) ?? false
@@ -90,16 +93,16 @@ final class CoderRegistry: Sendable {
     private func coders(of record: PluginRecord) -> [any ImageCoder] {
         (record.manifest?.coders ?? []).map { coder in
             PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record, isolation: isolation) {
-                [configuration] in PluginScanner(configuration: configuration).examine(again: $0)
+                [configuration] in PluginScanner(configuration.search).examine(again: $0)
             }
         }
     }
 
-    /// Lays over what became known since the scan: which plugins were loaded, which failed, which are not to be used
-    /// for a while. A file that another of the same id shadows is used while that one is not.
+    /// Adds the state since the scan: loaded, failed and quarantined plugins. If a plugin becomes unusable, the file
+    /// that it shadows replaces it.
     private func withLoadState(_ snapshot: RegistrySnapshot) -> RegistrySnapshot {
         var result = snapshot
-        /// The file that is not used, for every id of which none was found usable yet.
+        /// The unusable file, for each id without a usable file so far.
         var failed: [String: PluginRecord] = [:]
         var served: Set<String> = []
         for index in result.plugins.indices {
@@ -126,7 +129,7 @@ final class CoderRegistry: Sendable {
         return result
     }
 
-    /// What became of a file since it was looked at; nil when nothing.
+    /// Returns the status of a file that has changed since the scan; nil if it has not.
     private func presentStatus(of record: PluginRecord) -> PluginStatus? {
         if let status = quarantine.verdict(of: record) { return status }
         guard let identity = record.identity else { return nil }

@@ -1,9 +1,11 @@
 import ImageModel
+import PluginCatalogue
+import PluginRuntime
 
-/// A coder that would be asked before others, and whose plugin cannot be used.
-struct AbsentCoder: Sendable {
+/// A coder with higher precedence whose plugin is unusable.
+struct UnusableCoder: Sendable {
     let ranked: RankedCoder
-    /// Why it cannot be used, for example "libcoder-avif.so is quarantined: …".
+    /// Why it is unusable, for example "libcoder-avif.so is quarantined: …".
     let reason: String
     let remedy: String
 
@@ -14,19 +16,20 @@ struct AbsentCoder: Sendable {
         remedy = status.remedy
     }
 
-    /// A coder that was asked and passed the work on.
+    /// Creates an entry for a coder that refused the work.
     init(_ ranked: RankedCoder, _ error: CoderError) {
         self.ranked = ranked
-        reason = "\(ranked.descriptor.id) did not take it: \(error.message)"
+        reason = "\(ranked.descriptor.id) refused it: \(error.message)"
         remedy = error.hint ?? ""
     }
 
-    /// The warning for a session of `substitute`; nil where that one shows as much, or would have come first anyway.
+    /// Returns the warning for a session of `substitute`; nil if that coder has the same capabilities or a higher
+    /// rank.
     func warning(for substitute: RankedCoder) -> String? {
-        let losses = ranked.descriptor.capabilities(lackingIn: substitute.descriptor)
+        let losses = ranked.descriptor.capabilities(missingFrom: substitute.descriptor)
         guard !losses.isEmpty, CoderRanking.precedes(ranked, substitute) else { return nil }
-        return "\(substitute.descriptor.id) is used, which declares no \(losses.joined(separator: ", ")): \(reason)"
-            + (remedy.isEmpty ? "" : "; \(remedy)")
+        return "\(substitute.descriptor.id) is used instead of \(ranked.descriptor.id), "
+            + "without \(losses.joined(separator: ", ")): \(reason)" + (remedy.isEmpty ? "" : "; \(remedy)")
     }
 }
 
@@ -36,10 +39,10 @@ extension CoderDescriptor {
     ]
     private static let kinds = ["exif", "xmp", "icc", "iptc", "text"]
 
-    /// What the manifest of this coder declares and that of `other` does not, as far as a result shows it.
+    /// Returns the capabilities in this coder's manifest that `other` lacks and that affect the result.
     ///
-    /// The kinds of metadata are those of encoders; a coder that only decodes declares none.
-    fileprivate func capabilities(lackingIn other: CoderDescriptor) -> [String] {
+    /// The metadata kinds apply to encoders; a coder that only decodes declares none.
+    fileprivate func capabilities(missingFrom other: CoderDescriptor) -> [String] {
         let missing = Self.visibleRoles.filter { roles.contains($0.role) && !other.roles.contains($0.role) }.map(\.word)
         guard other.roles.writes, !missing.contains("metadata") else { return missing }
         return missing + Self.kinds.filter { carries.contains($0) && !other.carries.contains($0) }
@@ -47,17 +50,17 @@ extension CoderDescriptor {
 }
 
 extension RegistrySnapshot {
-    /// The coders of plugins that cannot be used now, as `judge` ranks them.
+    /// Returns the unusable coders, ranked by `judge`.
     ///
-    /// A plugin that an administrator or the user has disabled is not among them: that it is not used is their wish.
-    func absentCoders(
+    /// Disabled plugins are not included: the administrator or user decided not to use them.
+    func unusableCoders(
         _ judge: (CoderDescriptor) -> (format: ImageFormat?, score: Int?)?
-    ) -> [AbsentCoder] {
+    ) -> [UnusableCoder] {
         plugins.filter { !$0.status.isUsable && $0.status.state != .disabled }.flatMap { record in
             (record.manifest?.coders ?? []).compactMap { coder in
                 let descriptor = CoderDescriptor(coder, of: record)
                 guard descriptor.priority > 0, let verdict = judge(descriptor) else { return nil }
-                return AbsentCoder(
+                return UnusableCoder(
                     RankedCoder(
                         absent: descriptor, format: verdict.format ?? descriptor.formats.first?.id ?? "",
                         score: verdict.score), record)

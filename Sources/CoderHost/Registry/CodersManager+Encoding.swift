@@ -1,28 +1,30 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
+import PluginRuntime
 
 extension CodersManager {
-    /// The coders that write stills of a format, best first; an animation of one frame is the last resort.
+    /// Returns the coders that write stills of a format, best first; coders for animations come last.
     public func encoders(for format: ImageFormat) -> [RankedCoder] {
         let able = order(for: format)
         let still = able.filter { $0.descriptor.roles.contains(.encode) }
         return still.isEmpty ? able.filter { $0.descriptor.roles.contains(.encodeAnimation) } : still
     }
 
-    /// Whether some coder writes the format; nil asks for any.
+    /// Whether a coder writes the format; nil means any format.
     public func canEncode(to format: ImageFormat?) -> Bool {
         guard let format else { return true }
         return !encoders(for: format).isEmpty
     }
 
-    /// The format where the caller names none: one that keeps alpha where there is some.
+    /// Returns the default format; it keeps alpha if there is alpha.
     public func defaultFormat(hasAlpha: Bool) -> ImageFormat {
         hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
     }
 
     /// Encodes a still into memory.
     ///
-    /// - Throws: `.noCoder` when nothing writes the format.
+    /// - Throws: `.noCoder` if no coder writes the format.
     public func encode(
         _ image: DecodedImage, to format: ImageFormat? = nil, options: CoderOptions = CoderOptions()
     ) throws(CoderError) -> [UInt8] {
@@ -42,9 +44,11 @@ extension CodersManager {
         try encode(.whole(image), to: format, options, EncodeOptions(), into: sink)
     }
 
+    /// Encodes with options for the coder and for the host.
+    ///
     /// - Parameters:
-    ///   - options: for the coder.
-    ///   - wishes: for the host itself.
+    ///   - options: the options for the coder.
+    ///   - wishes: the options for the host.
     func encode(
         _ content: EncodingContent, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
         into sink: any OutputSink
@@ -59,15 +63,15 @@ extension CodersManager {
             do throws(CoderError) {
                 try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
-                let witness = OutputWitness(sink, of: coder)
-                try encode(content, with: encoder, coder, wishes, context, witness)
-                try witness.examine { recognizes($0) }
+                let inspector = OutputInspector(sink, of: coder)
+                try encode(content, with: encoder, coder, wishes, context, inspector)
+                try inspector.examine { recognizes($0) }
             } catch {
                 let named = error.naming(encoder: coder.id)
-                // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
+                // If a plugin turns out to be unusable, the next coder continues; nothing was written yet.
                 guard error.code == .pluginRefused else { throw named }
                 refusal = refusal ?? named
-                absent.append(AbsentCoder(candidate, error))
+                absent.append(UnusableCoder(candidate, error))
                 continue
             }
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
@@ -96,7 +100,7 @@ extension CodersManager {
             let pixels = try plan.prepared(image.pixels)
             if !hasBegun { try plan.begin(encoder, sink) }
             if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
-                context.warn("the format holds no thumbnail: it is left out")
+                context.warn("the format cannot store a thumbnail: it is left out")
             }
             try encoder.add(frame, pixels: pixels)
             try encoder.finish()

@@ -1,19 +1,22 @@
+public import HostSystem
 public import ImageModel
 public import ImageProcessing
+import PluginCatalogue
+public import PluginRuntime
 
 // MARK: Decoding
 
 extension CodersManager {
-    /// Decodes a still, or an animation's first frame, as the options say.
+    /// Decodes a still, or the first frame of an animation, with options.
     ///
-    /// - Throws: as ``withSession(_:options:limits:forcing:_:)``.
+    /// - Throws: the errors of ``withSession(_:options:limits:forcing:_:)``.
     public func decode(_ source: ImageSource, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         try withSession(source, options) { session throws(CoderError) in try session.decodeImage(options) }
     }
 
-    /// Opens a picture with the coder that the hints name, or else with the best one.
+    /// Opens an image with the coder that the hints select, or else with the best one.
     ///
-    /// A hint is only tried: where the bytes turn out to be something else, it is as if there had been none.
+    /// If a hint turns out to be wrong, it is ignored.
     public func withSession<R>(
         _ source: ImageSource, _ options: DecodeOptions, limits: DecodeLimits? = nil, forcing id: String? = nil,
         _ body: (DecodeSession) throws(CoderError) -> R
@@ -32,13 +35,13 @@ extension CodersManager {
         return try withSession(source, options: options.coder, limits: limits, forcing: id, body)
     }
 
-    /// The best coder of the hinted format; nil where it would be asked first anyway.
+    /// Returns the best coder for the hinted format; nil if it would be asked first anyway.
     private func coder(hintedAtBy options: DecodeOptions, for source: ImageSource) -> String? {
         guard let format = format(hintedAtBy: options) else { return nil }
         let able = order(for: format).filter { $0.descriptor.roles.contains(.decode) }
         let claims = candidates(for: source)
         guard let hinted = able.first?.descriptor, claims.first?.descriptor.id != hinted.id else { return nil }
-        // A format without signatures is what no other one is.
+        // A format without signatures applies only if no other format matches.
         if hinted.formats.contains(where: { $0.id == format && $0.signatures.isEmpty }) {
             guard source.hasWholeHead, !claims.contains(where: \.isCertain) else { return nil }
         }
@@ -59,9 +62,9 @@ extension CodersManager {
 // MARK: Encoding
 
 extension CodersManager {
-    /// Encodes a still into memory, as the options say.
+    /// Encodes a still into memory with options.
     ///
-    /// - Throws: `.limitExceeded` when no quality keeps to `maxFileSize`; `.noCoder` when nothing writes the format.
+    /// - Throws: `.limitExceeded` if no quality meets `maxFileSize`; `.noCoder` if no coder writes the format.
     public func encode(
         _ image: DecodedImage, to format: ImageFormat? = nil, _ options: EncodeOptions
     ) throws(CoderError) -> [UInt8] {
@@ -70,7 +73,7 @@ extension CodersManager {
         return sink.bytes
     }
 
-    /// Encodes a still into a sink, as the options say.
+    /// Encodes a still into a sink with options.
     @discardableResult
     public func encode(
         _ image: DecodedImage, to format: ImageFormat, _ options: EncodeOptions, into sink: any OutputSink
@@ -112,7 +115,7 @@ extension CodersManager {
 }
 
 extension CodersManager {
-    /// What the coder of a format is told, with the quality where it has one.
+    /// Returns the options for the coder of a format, including the quality if it has one.
     func coding(_ options: EncodeOptions, for format: ImageFormat) -> CoderOptions {
         var coding = options.coder
         if let quality = options.quality, encoders(for: format).first?.descriptor.quality != nil {
@@ -123,14 +126,14 @@ extension CodersManager {
 }
 
 extension CoderDescriptor {
-    /// The option that says what to keep.
+    /// The option for the quality.
     fileprivate var quality: PluginManifest.Option? {
         options.first { $0.key == OptionKey.quality && $0.scope.includesEncoding }
     }
 }
 
 extension DecodedImage {
-    /// Makes the picture smaller so that it fits into a box as it is seen.
+    /// Reduces the image so that it fits into a box when upright.
     public mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         let upright = pending.applied(to: pixels.size).scaled(to: box)

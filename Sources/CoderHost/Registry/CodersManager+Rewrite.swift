@@ -1,25 +1,27 @@
+public import HostSystem
 public import ImageModel
+public import PluginRuntime
 
 extension CodersManager {
-    /// Copies a file with changes that need no decoding: every pixel that is kept keeps its value.
+    /// Copies a file with changes that require no decoding: the kept pixels do not change.
     ///
-    /// - Returns: what became of it, and what differs from what was asked for.
-    /// - Throws: `.refused` where the format cannot make one of the changes without loss, `.noCoder` where no coder of the
-    ///   format rewrites; what is wrong with the file otherwise. The sink may have been written to: throw its output away.
+    /// - Returns: the result, and warnings about deviations from the request.
+    /// - Throws: `.refused` if the format cannot make one of the changes without loss, `.noCoder` if no coder of the
+    ///   format rewrites; otherwise the error of the file. After an error, discard the output of the sink.
     public func rewrite(
         _ source: ImageSource, to sink: any OutputSink, _ options: RewriteOptions
     ) throws(CoderError) -> RewriteReport {
         let facts = try withSession(source) { session throws(CoderError) in
             (
                 info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id,
-                // Of metadata that cannot be read, no part can be removed.
+                // If metadata cannot be read, no part of it can be removed.
                 unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
-                // The last of all: it selects other images.
+                // This comes last because it selects other images.
                 ofItems: try session.warningsOfKeptMetadata(options)
             )
         }
         let able = order(for: facts.format).filter { $0.descriptor.roles.contains(.rewrite) }
-        // The coder that reads the file is the one that knows it.
+        // Prefer the coder that reads the file.
         guard let candidate = able.first(where: { $0.descriptor.id == facts.coder }) ?? able.first else {
             throw CoderError(
                 .noCoder, "no usable coder rewrites \(facts.format)",
@@ -29,11 +31,11 @@ extension CodersManager {
         let plan = RewritePlan(options, facts.info, facts.metadata)
         for warning in plan.warnings + facts.unread { context.warn(warning) }
         do throws(CoderError) {
-            let witness = OutputWitness(sink, of: candidate.descriptor)
-            let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)
+            let inspector = OutputInspector(sink, of: candidate.descriptor)
+            let outcome = try candidate.coder.rewrite(source, to: inspector, plan.request, context)
             try plan.examine(outcome, context)
             for warning in outcome.droppedItems ? [Self.droppedItems] : facts.ofItems { context.warn(warning) }
-            try witness.examine { recognizes($0, as: facts.format) }
+            try inspector.examine { recognizes($0, as: facts.format) }
             return RewriteReport(
                 format: facts.format, coder: candidate.descriptor.id,
                 size: plan.request.transform.applied(to: outcome.kept.size), warnings: context.warnings,
@@ -46,7 +48,7 @@ extension CodersManager {
     private static let droppedItems = "the other images of the file are not in the output"
 }
 
-/// What a plugin is asked for, so that the wishes of the caller come true.
+/// The request to a plugin that fulfills the caller's options.
 struct RewritePlan {
     private(set) var request = RewriteRequest()
     private(set) var warnings: [String] = []
@@ -69,7 +71,7 @@ struct RewritePlan {
         if !isTurned, options.orientation == nil { warnOfOrientation(stored, metadata) }
     }
 
-    /// Warns where the removed metadata states the orientation.
+    /// Warns if the removed metadata contains the orientation.
     private mutating func warnOfOrientation(_ stored: Orientation, _ metadata: [MetadataBlob]) {
         let kept = metadata.filter { !request.removed.contains($0.kind) }
         let states = kept.contains { blob in
@@ -81,12 +83,12 @@ struct RewritePlan {
         }
         if stored != .up, !states {
             warnings.append(
-                "the orientation \(stored.rawValue) is removed with the metadata, so the image is shown turned or mirrored: "
+                "the orientation \(stored.rawValue) is removed with the metadata, so the image appears turned or mirrored: "
                     + "--set-orientation \(stored.rawValue) keeps it")
         }
     }
 
-    /// Edits Exif and XMP, which the plugin only replaces.
+    /// Edits Exif and XMP, because the plugin can only replace them.
     private mutating func edit(_ metadata: [MetadataBlob], _ options: RewriteOptions, orientation: Orientation?) {
         let changesPixels = options.transform != .up || options.crop != nil
         var hasExif = false
@@ -98,13 +100,13 @@ struct RewritePlan {
                 if options.removed.contains(.gps) {
                     bytes = ExifPosition.removing(bytes)
                     if ExifPosition.isStored(in: bytes) {
-                        warnings.append("the Exif data still contains a position: --strip exif removes it")
+                        warnings.append("the Exif data still contains a location: --strip exif removes it")
                     }
                 }
                 if options.removed.contains(.thumbnail) || changesPixels {
                     let without = ExifThumbnail.removing(bytes)
                     if without != bytes, !options.removed.contains(.thumbnail) {
-                        warnings.append("the embedded thumbnail shows the image as it was: it is left out")
+                        warnings.append("the embedded thumbnail shows the old image: it is left out")
                     }
                     bytes = without
                 }
@@ -129,21 +131,21 @@ struct RewritePlan {
         if options.removed.contains(.gps) { warnOfTexts(metadata) }
     }
 
-    /// Warns of texts that may hold a position, where they stay.
+    /// Warns about remaining texts that may contain a location.
     private mutating func warnOfTexts(_ metadata: [MetadataBlob]) {
         if request.removed.contains(.text) { return }
         let edited = request.removed.union(request.replaced.map(\.kind))
         for blob in metadata {
             guard let kind = blob.kindInText, kind == .exif || kind == .xmp, !edited.contains(kind) else { continue }
             warnings.append(
-                "the text \"\(blob.key ?? "")\" is kept and may hold a position: --strip comment removes it")
+                "the text \"\(blob.key ?? "")\" is kept and may contain a location: --strip comment removes it")
         }
     }
 
-    /// The size of the stored image that is asked for.
+    /// The requested size of the stored image.
     private var size: PixelSize { request.transform.applied(to: request.crop?.size ?? info.size) }
 
-    /// Tells where the output holds other pixels than asked for.
+    /// Warns if the output contains other pixels than requested.
     func examine(_ outcome: RewriteOutcome, _ context: SessionContext) throws(CoderError) {
         let wanted = request.crop ?? PixelRect(info.size)
         let kept = outcome.kept
@@ -151,15 +153,15 @@ struct RewritePlan {
             throw CoderError(.pluginFault, "the plugin kept \(kept) of an image of \(info.size) pixels")
         }
         if kept == wanted { return }
-        // Only a crop or turn along blocks may keep other pixels, and --perfect forbids that.
+        // Only a crop or turn along block edges may keep other pixels, and --perfect forbids that.
         guard request.crop != nil || request.transform != .up, !request.isPerfect else {
             throw CoderError(.pluginFault, "the plugin kept \(kept) instead of \(wanted)")
         }
         if kept.contains(wanted) {
-            context.warn("the crop begins at the edge of a block: \(kept) is kept instead of \(wanted)")
+            context.warn("the crop starts at a block edge: \(kept) is kept instead of \(wanted)")
         } else {
             context.warn(
-                "blocks at the edge cannot be turned without loss: \(kept) of \(wanted) is kept; "
+                "incomplete blocks at the edge cannot be turned: \(kept) of \(wanted) is kept; "
                     + "--perfect refuses this, coderhost convert keeps every pixel")
         }
     }

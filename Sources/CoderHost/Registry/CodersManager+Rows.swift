@@ -1,11 +1,12 @@
+public import HostSystem
 public import ImageModel
 import ImageProcessing
 
 extension CodersManager {
-    /// Encodes a still whose rows are decoded meanwhile, in memory that does not grow with its height where the encoder
-    /// takes bands. The output is the same as that of the whole image.
+    /// Encodes a still while its rows are decoded. If the encoder accepts bands, memory does not grow with the image
+    /// height. The output is the same as for the whole image.
     ///
-    /// - Returns: what was off although the output is usable.
+    /// - Returns: the coder, and warnings about the output.
     @discardableResult
     public func encode(
         _ image: RowImage, to format: ImageFormat, _ options: EncodeOptions, into sink: any OutputSink
@@ -16,12 +17,12 @@ extension CodersManager {
     }
 }
 
-/// What an encoder is handed.
+/// The input of an encoder: a whole image or rows.
 enum EncodingContent {
     case whole(DecodedImage)
     case rows(RowImage)
 
-    /// The facts of the pixels, and what stands beside them.
+    /// The properties of the pixels, and the metadata.
     var facts: (info: ImageInfo, metadata: [MetadataBlob]) {
         var (info, metadata) =
             switch self {
@@ -35,7 +36,7 @@ enum EncodingContent {
         return (info, metadata)
     }
 
-    /// The image in memory as a whole.
+    /// Returns the whole image in memory.
     func whole() throws(CoderError) -> DecodedImage {
         switch self {
         case .whole(let image): image
@@ -45,7 +46,7 @@ enum EncodingContent {
 }
 
 extension RowImage {
-    /// The image in memory as a whole.
+    /// Returns the whole image in memory.
     func whole() throws(CoderError) -> DecodedImage {
         let pixels = try PixelBufferPool.shared.take(rows.size, rows.format, clean: false)
         for y in 0..<rows.size.height {

@@ -1,11 +1,13 @@
+public import HostSystem
 public import ImageModel
+public import PluginRuntime
 
 extension CodersManager {
-    /// Copies a file bit by bit into a format that packs its stream, or back into the format that it was packed from.
+    /// Copies a file without loss into a format that repacks its stream, or back into the original format.
     ///
     /// - Returns: the coder, and warnings about the output.
-    /// - Throws: `.refused` where this file cannot be packed, or was not packed from `format`; `.noCoder` where no coder
-    ///   transcodes between the two formats. The sink may have been written to: throw its output away.
+    /// - Throws: `.refused` if this file cannot be repacked, or was not packed from `format`; `.noCoder` if no coder
+    ///   transcodes between the two formats. After an error, discard the output of the sink.
     @discardableResult
     public func transcode(
         _ source: ImageSource, to format: ImageFormat, into sink: any OutputSink
@@ -31,7 +33,7 @@ extension CodersManager {
             coder: candidate.descriptor.id, warnings: context.warnings, isolation: context.isolation)
     }
 
-    /// The coders of `format` that pack streams of `stream`, best first.
+    /// Returns the coders of `format` that repack streams of `stream`, best first.
     private func transcoders(of stream: ImageFormat, into format: ImageFormat) -> [RankedCoder] {
         order(for: format).filter {
             $0.descriptor.roles.contains(.transcode) && $0.descriptor.transcodes.contains(stream)

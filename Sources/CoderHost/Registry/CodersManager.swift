@@ -1,18 +1,21 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
+import PluginCatalogue
+public import PluginRuntime
 import Synchronization
 
-/// All coders in one order, asked one after the other.
+/// Orders all coders and asks them one after the other.
 ///
-/// Coders added at run time come before those of plugins, the later before the earlier. Lookups work on a snapshot:
-/// adding and removing never disturbs a session, and no coder is called while a lock is held.
+/// Coders added at run time precede the coders of plugins, latest first. Lookups use a snapshot: adding and removing
+/// coders never affects a session, and no coder is called while a lock is held.
 ///
 /// - Concurrency: any thread.
 public final class CodersManager: Sendable {
     private let added = Mutex<[any ImageCoder]>([])
     let registry: CoderRegistry
     let configuration: HostConfiguration
-    /// What a session may cost where nobody says otherwise.
+    /// The default limits of a session.
     public var limits: DecodeLimits { configuration.limits }
 
     init(registry: CoderRegistry, configuration: HostConfiguration) {
@@ -20,15 +23,15 @@ public final class CodersManager: Sendable {
         self.configuration = configuration
     }
 
-    // MARK: The list
+    // MARK: Coders
 
-    /// Adds a coder before all others.
+    /// Adds a coder with the highest precedence.
     public func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
 
     /// Removes the coders with this id that were added at run time.
     public func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
 
-    /// Every usable coder, ascending: the last is asked first.
+    /// Every usable coder in ascending order: the last one is asked first.
     public var coders: [any ImageCoder] {
         let all = ranked(registry.snapshot) { _ in (format: nil, score: nil) }
         return all.reversed().map(\.coder)
@@ -56,10 +59,10 @@ public final class CodersManager: Sendable {
 
     // MARK: Decoding
 
-    /// The coders for these bytes, best first.
+    /// Returns the coders for these bytes, best first.
     ///
-    /// A coder of a plugin without a matching signature is among them only when no signature of any coder matches, the
-    /// name's extension is one of its formats', and that format has no signatures.
+    /// A plugin's coder without a matching signature is included only if no signature of any coder matches, the name's
+    /// extension belongs to one of its formats, and that format has no signatures.
     public func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
         candidates(for: source, forcing: id, in: registry.snapshot)
     }
@@ -72,7 +75,7 @@ public final class CodersManager: Sendable {
         return all.filter { $0.isCertain || $0.descriptor.tier == .runTime }
     }
 
-    /// How well a coder's formats fit the bytes; nil where it does not decode them.
+    /// Returns how well a coder's formats match the bytes; nil if it does not decode them.
     private static func judge(
         _ source: ImageSource, forcing id: String?
     ) -> (CoderDescriptor) -> (format: ImageFormat?, score: Int?)? {
@@ -87,19 +90,19 @@ public final class CodersManager: Sendable {
             }
             if best != nil { return best }
             if id != nil { return (nil, nil) }
-            // A format with signatures that do not hold is not that format, whatever the name says.
+            // A format whose signatures do not match is excluded, even if the name matches.
             return descriptor.formats.first { $0.isNamed(by: suffix) }.map { ($0.id, nil) }
         }
     }
 
-    /// Whether some coder claims these bytes.
+    /// Whether a coder can decode these bytes.
     public func canDecode(_ source: ImageSource) -> Bool { !candidates(for: source).isEmpty }
 
-    /// Opens a picture with the best coder and hands it to `body`.
+    /// Opens an image with the best coder and passes the session to `body`.
     ///
-    /// On "not mine" and "unsupported" the next coder is asked; any other error ends it, because a crafted file must not
-    /// reach a weaker decoder.
-    /// - Throws: what `body` or the last coder threw; `.unrecognizedFormat` and `.noCoder` when there is none to ask.
+    /// After "not mine" and "unsupported" the next coder is asked. Any other error is final, because a crafted file
+    /// must not reach a weaker decoder.
+    /// - Throws: the error of `body` or of the last coder; `.unrecognizedFormat` and `.noCoder` if there is no coder.
     public func withSession<R>(
         _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
         forcing id: String? = nil, _ body: (DecodeSession) throws(CoderError) -> R
@@ -109,9 +112,10 @@ public final class CodersManager: Sendable {
         }
     }
 
-    /// Opens a picture with the best coder that takes its header, for work that lasts.
+    /// Opens an image with the best coder that accepts its header, for a long-lived session.
     ///
-    /// - Throws: as ``withSession(_:options:limits:forcing:_:)``; `.needsInput` while the header has not arrived.
+    /// - Throws: the errors of ``withSession(_:options:limits:forcing:_:)``; `.needsInput` until the header has
+    ///   arrived.
     public func openSession(
         _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
         forcing id: String? = nil
@@ -125,17 +129,17 @@ public final class CodersManager: Sendable {
         _ source: ImageSource, _ options: CoderOptions, _ limits: DecodeLimits?, _ id: String?,
         _ body: (RankedCoder, SessionContext) throws(CoderError) -> sending R
     ) throws(CoderError) -> sending R {
-        // Who is asked and why nobody was are told of one moment: a plugin may come or go in between.
+        // The candidates and a possible error use one snapshot, because plugins may appear or disappear in between.
         let snapshot = registry.snapshot
         let candidates = self.candidates(for: source, forcing: id, in: snapshot)
-        // The bytes that prove a format may still come.
+        // The bytes that identify a format may still arrive.
         let isOpen = candidates.allSatisfy { !$0.isCertain && $0.descriptor.tier != .runTime }
         if id == nil, isOpen, !source.hasWholeHead { throw .needsInput }
         if candidates.isEmpty { throw absence(of: source, forcing: id, in: snapshot) }
         var attempts: [String] = []
         var last: CoderError?
-        // A coder that was named is wanted in place of every other one.
-        var absent = id == nil ? snapshot.absentCoders(Self.judge(source, forcing: nil)) : []
+        // If the caller names a coder, no other coder is asked.
+        var absent = id == nil ? snapshot.unusableCoders(Self.judge(source, forcing: nil)) : []
         if candidates.contains(where: \.isCertain) { absent.removeAll { !$0.ranked.isCertain } }
         for candidate in candidates {
             do throws(CoderError) {
@@ -146,10 +150,10 @@ public final class CodersManager: Sendable {
                 return try body(candidate, context)
             } catch {
                 var named = error
-                // What is wrong with an output is no fault of who decodes.
+                // Errors of the output are not the decoder's fault.
                 let concernsInput = ![.inputOutput, .cannotCreate, .noCoder].contains(error.code)
                 if concernsInput, error.coder == nil { named.coder = candidate.descriptor.id }
-                // What an encoder refuses, no other decoder mends.
+                // If an encoder refuses the image, another decoder does not help.
                 let isOwn = error.coder == nil || error.coder == candidate.descriptor.id
                 let passes = isOwn && [.notMine, .unsupportedFeature, .pluginRefused].contains(error.code)
                 guard passes else {
@@ -157,19 +161,19 @@ public final class CodersManager: Sendable {
                     throw named
                 }
                 attempts.append("\(candidate.descriptor.id): \(error.message)")
-                if error.code != .notMine { absent.append(AbsentCoder(candidate, error)) }
+                if error.code != .notMine { absent.append(UnusableCoder(candidate, error)) }
                 last = named
             }
         }
         var final = last ?? absence(of: source, forcing: id, in: snapshot)
         if final.code == .notMine {
-            final = CoderError(.unrecognizedFormat, "no coder recognises these bytes", coder: final.coder)
+            final = CoderError(.unrecognizedFormat, "no coder recognizes these bytes", coder: final.coder)
         }
         final.attempts = attempts
         throw final
     }
 
-    /// Decodes a still, or an animation's first frame.
+    /// Decodes a still, or the first frame of an animation.
     public func decode(_ source: ImageSource, options: CoderOptions = CoderOptions()) throws(CoderError) -> DecodedImage
     {
         try withSession(source, options: options) { session throws(CoderError) in
@@ -180,12 +184,12 @@ public final class CodersManager: Sendable {
         }
     }
 
-    /// Why nothing can decode this: an unknown format, or plugins that would serve it but are not usable.
+    /// Returns the error if nothing can decode this: an unknown format, or only unusable plugins.
     private func absence(of source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot) -> CoderError {
         if let unread = snapshot.unread.first {
             return CoderError(
                 .noCoder,
-                id.map { "there is no usable coder \($0)" } ?? "no coder that could be found takes these bytes",
+                id.map { "there is no usable coder \($0)" } ?? "no readable plugin decodes these bytes",
                 hint: unread.remedy, attempts: snapshot.unread.map(\.message))
         }
         if let id {
@@ -193,9 +197,9 @@ public final class CodersManager: Sendable {
                 .filter { $0.roles.contains(.decode) }.map(\.id)
             return CoderError(
                 .noCoder, "there is no usable coder \(id)",
-                hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" } ?? "see coderhost list --formats")
+                hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" } ?? "run coderhost list --formats")
         }
-        if source.count == 0 { return CoderError(.unrecognizedFormat, "it is empty") }
+        if source.count == 0 { return CoderError(.unrecognizedFormat, "the file is empty") }
         let sniffer = source.sniffer
         let suffix = source.fileExtension
         var reasons: [String] = []
@@ -211,49 +215,49 @@ public final class CodersManager: Sendable {
                 format = match.name
                 if remedy.isEmpty { remedy = record.status.remedy }
                 reasons.append(
-                    "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
+                    "\(record.fileName) could decode it, but is \(record.status.state.word): \(record.status.reason)")
                 break
             }
         }
         if let format {
             return CoderError(
-                .noCoder, "no usable coder for \(format)", hint: remedy.isEmpty ? "see coderhost list" : remedy,
+                .noCoder, "no usable coder for \(format)", hint: remedy.isEmpty ? "run coderhost list" : remedy,
                 attempts: reasons)
         }
         for known in configuration.catalogue() {
             let formats = known.manifest.coders.filter { $0.roles.contains(.decode) }.flatMap(\.formats)
             if let match = formats.first(where: { sniffer.score($0.signatures) != nil }) {
                 return CoderError(
-                    .noCoder, "it looks like \(match.name), and no installed plugin serves that",
-                    hint: "put \(known.file) into one of the plugin folders (coderhost doctor names them)",
-                    attempts: ["\(known.file) would serve it, but is not installed"])
+                    .noCoder, "no installed plugin decodes \(match.name)",
+                    hint: "put \(known.file) into one of the plugin folders (listed by coderhost doctor)",
+                    attempts: ["\(known.file) could decode it, but is not installed"])
             }
         }
-        if snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.directories.map(\.path)) }
+        if snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.search.directories.map(\.path)) }
         let unused = snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
         return CoderError(
-            .unrecognizedFormat, "no installed coder recognises these bytes",
-            hint: "see coderhost list --formats for what is installed"
+            .unrecognizedFormat, "no installed coder recognizes these bytes",
+            hint: "coderhost list --formats shows the installed formats"
                 + (unused.isEmpty ? "" : "; \(unused.map(\.fileName).joined(separator: ", ")) could not be read"))
     }
 
-    /// Without any plugin it is hardly the file that is at fault.
+    /// Without any plugin, the cause is probably not the file.
     private static func absenceOfPlugins(_ folders: [String]) -> CoderError {
         CoderError(
-            .unrecognizedFormat, "no installed coder recognises these bytes: there is no plugin at all",
-            hint: "name the folder that has plugins in CODERHOST_PLUGIN_PATH; searched: "
+            .unrecognizedFormat, "no installed coder recognizes these bytes: there are no plugins",
+            hint: "set CODERHOST_PLUGIN_PATH to a folder with plugins; searched: "
                 + (folders.isEmpty ? "no folder" : folders.joined(separator: ", ")))
     }
 }
 
 extension PluginManifest.Format {
-    /// Whether it has no signatures and a file's name ends as its files' names do.
+    /// Whether it has no signatures and has this file name extension.
     fileprivate func isNamed(by suffix: String?) -> Bool {
         signatures.isEmpty && suffix.map(extensions.contains) == true
     }
 }
 
-/// A coder that was added at run time, whatever it says of itself.
+/// A coder added at run time, whose tier is always run time.
 private struct RunTimeCoder: ImageCoder {
     let base: any ImageCoder
     let descriptor: CoderDescriptor

@@ -1,7 +1,10 @@
+public import HostSystem
 public import ImageModel
 import ImageProcessing
+import PluginCatalogue
+public import PluginRuntime
 
-/// Writes an animation, one frame at a time; the frames are never in memory together.
+/// Writes an animation one frame at a time, without keeping the frames in memory.
 ///
 ///     let sink = try FileSink(path: "cat.gif", replacing: true)
 ///     let encoder = try manager.makeAnimationEncoder(to: "gif", of: info, into: sink)
@@ -9,22 +12,22 @@ import ImageProcessing
 ///     try encoder.finish()
 ///     try sink.commit()
 ///
-/// Every frame is the whole canvas as it is to be seen; which part of it is written, and how, is the encoder's affair.
+/// Every frame is the whole composited canvas; the encoder decides which part of it to store.
 /// - Concurrency: one thread at a time.
 public final class AnimationEncoder {
-    /// The coder at work.
+    /// The coder in use.
     public let coder: CoderDescriptor
     private let encoder: any FrameEncoder
     package let context: SessionContext
-    private let sink: OutputWitness
+    private let sink: OutputInspector
     private let recognizes: (FormatSniffer) -> Bool
-    /// What is written into while the coder may still go back.
+    /// A temporary file, used if the coder must overwrite earlier output.
     private let spool: SpooledSink?
     private var facts: ImageInfo
     private let metadata: [MetadataBlob]
     private let background: RGBAColor
     private var plan: EncodingPlan?
-    /// Frames that were added.
+    /// The number of added frames.
     public private(set) var frameCount = 0
 
     init(
@@ -35,11 +38,11 @@ public final class AnimationEncoder {
         coder = ranked.descriptor
         encoder = try ranked.coder.makeEncoder(context)
         self.context = context
-        self.sink = OutputWitness(sink, of: ranked.descriptor)
+        self.sink = OutputInspector(sink, of: ranked.descriptor)
         self.recognizes = recognizes
         spool = sink.isSeekable ? nil : try SpooledSink(limits: context.limits)
         self.facts = facts
-        // The facts of a still, which are the default, do not say how many frames are to come.
+        // The default properties are those of a still, so an animation's frame count is unknown.
         if !facts.isAnimated {
             self.facts.isAnimated = true
             self.facts.frameCount = nil
@@ -47,17 +50,17 @@ public final class AnimationEncoder {
         self.metadata = metadata
     }
 
-    /// What was off although the output is usable.
+    /// Problems with the usable output.
     public var warnings: [String] { context.warnings }
 
-    /// Adds a frame; the first one decides the pixel format, which has alpha if the facts say so.
+    /// Adds a frame; the first one determines the pixel format, which has alpha if the properties declare it.
     ///
-    /// - Throws: `.invalidArgument` for a size other than that of the canvas.
+    /// - Throws: `.invalidArgument` if the size differs from the canvas.
     public func add(_ pixels: PixelBuffer, duration: FrameDuration) throws(CoderError) {
         guard pixels.size == facts.size else {
             throw .invalidArgument(
                 "frame \(frameCount) has \(pixels.size) pixels, the animation \(facts.size)",
-                hint: "all frames of an animation have one size")
+                hint: "all frames of an animation must have the same size")
         }
         try named { () throws(CoderError) in
             try LimitCheck.examine(frameCount: frameCount + 1, of: pixels.size, context.limits)
@@ -75,17 +78,17 @@ public final class AnimationEncoder {
     }
 
     private func begin(with format: PixelFormat) throws(CoderError) -> EncodingPlan {
-        // The facts hold for all frames. A later frame may have the alpha that the first lacks. An encoder that is told
-        // of an opaque animation gets no alpha samples, so that they cannot contradict the facts.
+        // The properties apply to all frames: a later frame may have alpha even if the first does not. For an opaque
+        // animation, the encoder receives no alpha samples, so they cannot contradict the properties.
         facts.nativeFormat = facts.hasAlpha ? format.withAlpha : format.withoutAlpha
         let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: background)
         if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
         return plan
     }
 
-    /// Writes what is left into the sink; a ``FileSink`` still has to be told to ``FileSink/commit()``.
+    /// Writes the remaining data to the sink; for a ``FileSink``, call ``FileSink/commit()`` afterwards.
     ///
-    /// - Throws: `.invalidArgument` when there was no frame.
+    /// - Throws: `.invalidArgument` without any frame.
     @discardableResult
     public func finish() throws(CoderError) -> EncodeReport {
         guard plan != nil else { throw .invalidArgument("an animation needs at least one frame") }
@@ -107,27 +110,27 @@ public final class AnimationEncoder {
 }
 
 extension CoderError {
-    /// The error with the encoder's name: whoever decodes at the same time would give it his own.
+    /// Adds the encoder's name to an error, so it is not attributed to a decoder.
     func naming(encoder id: String) -> CoderError {
         var named = self
-        // What is wrong with an output is no fault of who writes to it.
+        // Errors of the output are not the encoder's fault.
         if coder == nil && code != .inputOutput { named.coder = id }
         return named
     }
 }
 
 extension CodersManager {
-    /// The coders that write animations in a format, best first.
+    /// Returns the coders that write animations in a format, best first.
     public func animationEncoders(for format: ImageFormat) -> [RankedCoder] {
         order(for: format).filter { $0.descriptor.roles.contains(.encodeAnimation) }
     }
 
-    /// Begins to write an animation.
+    /// Creates an encoder for an animation.
     ///
     /// - Parameters:
-    ///   - facts: size, loop count and so on of the frames to come; `frameCount` nil when it is not known. A loop count
-    ///     that is not named is `.unknown`, which is written as one play.
-    /// - Throws: `.noCoder` when nothing writes animations in this format.
+    ///   - facts: the size, loop count and other properties of the frames; `frameCount` is nil if unknown. The loop
+    ///     count `.unknown` is written as one play.
+    /// - Throws: `.noCoder` if no coder writes animations in this format.
     public func makeAnimationEncoder(
         to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],
         options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, background: RGBAColor = .white,
@@ -145,11 +148,11 @@ extension CodersManager {
                     candidate, of: facts, metadata, sink, context, background: background,
                     recognizes: { [self] in recognizes($0) })
             } catch {
-                // A plugin that turns out to be unusable leaves the work to the next.
+                // If a plugin turns out to be unusable, the next coder continues.
                 let named = error.naming(encoder: candidate.descriptor.id)
                 guard error.code == .pluginRefused else { throw named }
                 refusal = refusal ?? named
-                absent.append(AbsentCoder(candidate, error))
+                absent.append(UnusableCoder(candidate, error))
             }
         }
         if let refusal { throw refusal }
@@ -161,7 +164,7 @@ extension CodersManager {
         throw absence(ofEncoderFor: format)
     }
 
-    /// The formats that animations can be written in.
+    /// The formats in which animations can be written.
     public var animationFormats: [String] {
         let coders = self.coders.map(\.descriptor).filter { $0.roles.contains(.encodeAnimation) }
         return Set(coders.flatMap(\.formats).map(\.id.id)).sorted()

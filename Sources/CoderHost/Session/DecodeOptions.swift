@@ -1,48 +1,51 @@
 public import ImageModel
 public import ImageProcessing
 
-/// How a picture is to come out: how large, in which colours, which way up.
+/// The requested size, colors and orientation of a decoded image.
 public struct DecodeOptions: Sendable, Hashable {
-    /// The part of the upright image that is decoded; nil for all of it. ``thumbnailSize`` is that of the part then.
+    /// The part of the upright image to decode; nil for the whole image. ``thumbnailSize`` then applies to the part.
     ///
-    /// A coder that can decode a part for less does so; memory grows with the part alone where rows can be read in bands.
+    /// If the coder can decode a part at lower cost, it does; if rows can be read in bands, memory depends only on the
+    /// part.
     public var region: PixelRect?
-    /// The box that the upright picture is fitted into; nil or an empty box for its full size.
+    /// The box into which the upright image is fitted; nil or an empty box for full size.
     ///
-    /// A picture that is inside the box already stays as it is.
+    /// An image that already fits into the box keeps its size.
     public var thumbnailSize: PixelSize?
-    /// Without it the result has exactly the size of the box, as far as that does not enlarge a side.
+    /// If false, the result has exactly the size of the box, but no side is enlarged.
     public var preservesAspectRatio = true
-    /// Bytes that the pixels of all frames may take together; comes before ``thumbnailSize``, and keeps the aspect.
+    /// The maximum bytes for the pixels of all frames; applied before ``thumbnailSize``, keeping the aspect ratio.
     ///
-    /// A pixel counts four bytes, or more where its format has more.
+    /// A pixel counts four bytes, or more if its format needs more.
     public var limitBytes: Int?
+    /// The filter for resizing.
     public var resampling = Resampling()
-    /// Whether a small version in the file will do where it is large enough and decoding the picture is dear.
+    /// Whether to use an embedded thumbnail if it is large enough and decoding the image is expensive.
     public var usesEmbeddedThumbnail = true
-    /// Whether pixels come out upright.
+    /// Whether pixels are turned upright.
     public var appliesOrientation = false
-    /// Whether colours come out as sRGB; without it they stay as they are, with the profile that describes them.
+    /// Whether colors are converted to sRGB; if false, the colors and their profile are kept.
     public var convertsToSRGB = false
-    /// Whether brightness above white is kept; nil keeps pixels as they are stored.
+    /// Whether to keep brightness above white; nil keeps pixels as they are stored.
     public var dynamicRange: DynamicRange?
-    /// Only the first frame of an animation.
+    /// Whether to decode only the first frame of an animation.
     public var firstFrameOnly = false
-    /// Pixels of the picture that make one point where it is shown; 1 at least. No pixel depends on it.
+    /// The number of image pixels per display point, at least 1; it does not affect the pixels.
     public var scaleFactor = 1.0 {
         didSet { if !(scaleFactor >= 1) { scaleFactor = 1 } }
     }
-    /// The format that the bytes are tried as first, by the extension of a file name.
+    /// The format to try first, as a file name extension.
     public var fileExtensionHint: String?
-    /// The format that the bytes are tried as first, by MIME type, uniform type identifier or format name; comes before
-    /// the extension.
+    /// The format to try first, as a MIME type, uniform type identifier or format name; has precedence over the
+    /// extension.
     public var typeHint: String?
-    /// What the coder alone understands.
+    /// Options for the coder.
     public var coder = CoderOptions()
 
+    /// Creates options for the full image.
     public init() {}
 
-    /// A picture that fits into a box.
+    /// Returns options for an image that fits into a box.
     public static func thumbnail(_ box: PixelSize, preservesAspectRatio: Bool = true) -> DecodeOptions {
         var options = DecodeOptions()
         options.thumbnailSize = box
@@ -50,7 +53,7 @@ public struct DecodeOptions: Sendable, Hashable {
         return options
     }
 
-    /// A picture whose pixels take so many bytes at most.
+    /// Returns options that limit the bytes of the pixels.
     public static func limited(toBytes limit: Int) -> DecodeOptions {
         var options = DecodeOptions()
         options.limitBytes = limit
@@ -58,24 +61,24 @@ public struct DecodeOptions: Sendable, Hashable {
     }
 }
 
-/// Whether pixels may be brighter than white.
+/// The range of brightness values.
 public enum DynamicRange: Sendable, Hashable {
-    /// 8 bits of sRGB; what is brighter is mapped into it.
+    /// 8-bit sRGB; brighter values are tone mapped into it.
     case standard
-    /// As stored, with its code points or profile.
+    /// As stored, with code points or profile.
     case high
 }
 
 extension DecodeOptions {
-    /// Whether colours come out as sRGB, because that was asked for or because nothing else is of standard range.
+    /// Whether colors are converted to sRGB, by request or because the standard range requires it.
     var makesSRGB: Bool { convertsToSRGB || dynamicRange == .standard }
 
-    /// The size that a picture is reduced to; its own where nothing is asked for.
+    /// Returns the size to which an image is reduced; its own size without a request.
     ///
     /// - Parameters:
-    ///   - size: as it is seen, upright.
-    ///   - frameCount: frames that share ``limitBytes``.
-    ///   - mayEnlarge: whether the image is made of vectors, which have no size of their own.
+    ///   - size: the size of the upright image.
+    ///   - frameCount: the number of frames that share ``limitBytes``.
+    ///   - mayEnlarge: whether the image is vector graphics and can be enlarged.
     public func targetSize(
         for size: PixelSize, _ format: PixelFormat, frameCount: Int = 1, mayEnlarge: Bool = false
     ) -> PixelSize {
@@ -92,7 +95,7 @@ extension DecodeOptions {
 }
 
 extension PixelSize {
-    /// So much less that it has `most` pixels: a side that is one pixel long cannot become shorter.
+    /// Reduces a size to at most `most` pixels; a side of one pixel is not reduced.
     fileprivate func within(_ most: Int, _ whole: PixelSize) -> PixelSize {
         var result = PixelSize(min(width, whole.width), min(height, whole.height))
         if (result.area ?? .max) > most {

@@ -1,22 +1,24 @@
 public import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// One item of a file, or the reason why it cannot be described.
+/// An item of a file, or the reason why it cannot be described.
 public struct ListedItem: Sendable {
-    /// Counted from 0, as ``DecodeSession/select(item:)`` takes it.
+    /// The index from 0, as for ``DecodeSession/select(item:)``.
     public var index: Int
+    /// The description, or the error of a damaged item.
     public var item: Result<ImageItem, CoderError>
 
-    /// The facts, where they could be read.
+    /// The properties, if they could be read.
     public var facts: ImageItem? { try? item.get() }
 }
 
 extension DecodeSession {
-    /// Items that are listed at most: a hostile file may declare millions.
+    /// The maximum number of listed items; a hostile file may declare millions.
     static let maxItems = 10_000
 
-    /// Lists every image of the file: pages, thumbnails, auxiliary images; the primary one alone where the format holds no
-    /// more.
+    /// Lists every image of the file: pages, thumbnails, auxiliary images. If the format has only one image, lists
+    /// that.
     ///
     /// A damaged item is listed with its reason and does not end the session.
     public func items() throws(CoderError) -> [ListedItem] {
@@ -38,7 +40,7 @@ extension DecodeSession {
                 }
             }
         } catch {
-            // Damage ends the coder's session, not the list of what was found before.
+            // Damage ends the coder's session, but not the list found so far.
             guard [.corrupt, .truncated, .unsupportedFeature].contains(error.code), !result.isEmpty else { throw error }
             result.append(ListedItem(index: result.count, item: .failure(error)))
         }
@@ -46,11 +48,11 @@ extension DecodeSession {
         return result
     }
 
-    /// Warns where the file holds images that are neither `verb` nor a thumbnail of one that is.
+    /// Warns about images that are neither `verb` nor a thumbnail of such an image.
     ///
     /// - Parameters:
     ///   - verb: "described" or "written".
-    ///   - chosen: the items that somebody asked for: no other image is missed. Nil for the selected one.
+    ///   - chosen: the items that the caller requested; nil for the selected one.
     package func warnOfOtherItems(_ verb: String, chosen: Set<Int>? = nil) throws(CoderError) {
         guard info.hasItems || selectedItem != 0 else { return }
         let done = chosen ?? [selectedItem]
@@ -69,7 +71,7 @@ extension DecodeSession {
         let images = others.filter { [.primary, .page, .alternative].contains($0.facts?.role ?? .page) }
         if images.isEmpty { return }
         context.warn(
-            "the file holds \(images.count + 1) images, of which one is \(verb): "
+            "the file holds \(images.count + 1) images, but only one is \(verb): "
                 + "coderhost info --items lists them, convert --item N writes another one")
     }
 
@@ -83,7 +85,7 @@ extension DecodeSession {
 
     // MARK: Thumbnails
 
-    /// The items that are small versions of the selected one.
+    /// Returns the thumbnails of the selected item.
     func thumbnailItems() throws(CoderError) -> [ListedItem] {
         guard info.hasItems else { return [] }
         return try items().filter { item in
@@ -91,21 +93,21 @@ extension DecodeSession {
         }
     }
 
-    /// The facts of every embedded thumbnail of the selected item.
+    /// Returns the properties of every embedded thumbnail of the selected item.
     public func thumbnails() throws(CoderError) -> [ImageInfo] { try thumbnailItems().compactMap { $0.facts?.info } }
 
     /// Decodes an embedded thumbnail of the selected item in its native format.
     ///
-    /// What is wrong with a thumbnail does not end the session.
+    /// A damaged thumbnail does not end the session.
     public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
         let thumbnails = try thumbnailItems()
         guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no thumbnail \(index)") }
         return try decode(item: thumbnails[index].index)
     }
 
-    /// Decodes another item and comes back to the selected one.
+    /// Decodes another item and returns to the selected one.
     private func decode(item index: Int) throws(CoderError) -> PixelBuffer {
-        // A decoder that is not taken back stands at another item, or has failed: the next call opens a new one.
+        // If this fails, the decoder is not taken back, and the next call opens a new one.
         let decoder = try sequence.lendDecoder()
         try decoder.select(item: index)
         let facts = try decoder.readHeader()
@@ -123,7 +125,7 @@ extension DecodeSession {
 }
 
 extension ImageItem {
-    /// Whether it is the alpha channel, which is decoded together with its image.
+    /// Whether it is an alpha channel, which is decoded together with its image.
     ///
     /// - Source: ISO/IEC 23008-12 section 6.5.8; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
     var isAlpha: Bool {

@@ -1,12 +1,12 @@
 import ImageModel
 
 extension DecodeSession {
-    /// Items whose metadata is read at most: each costs an opened file, and a hostile one lists thousands.
+    /// The maximum number of items whose metadata is read: each one opens the file, and a hostile file lists thousands.
     private static let maxExaminedItems = 16
 
-    /// Warns of the items that keep a position or thumbnail which a rewrite removes.
+    /// Returns warnings about items that keep a location or thumbnail which a rewrite removes.
     ///
-    /// The host edits these in the Exif and XMP of the first image. Of whole kinds of metadata the coder takes care.
+    /// The host edits Exif and XMP of the first image only. The coder removes whole kinds of metadata.
     func warningsOfKeptMetadata(_ options: RewriteOptions) throws(CoderError) -> [String] {
         let parts = options.removed.filter { $0.kind == nil }
         guard info.hasItems, !parts.isEmpty else { return [] }
@@ -20,12 +20,13 @@ extension DecodeSession {
         }
         if others.count > Self.maxExaminedItems {
             warnings.append(
-                "items from \(Self.maxExaminedItems + 1) on are not looked at and keep their metadata: only the first image is changed")
+                "items from \(Self.maxExaminedItems + 1) on are not examined and keep their metadata: only the first image is changed"
+            )
         }
         return warnings
     }
 
-    /// The parts that an item holds; all of them where that is not known, as with a damaged image.
+    /// Returns the parts that an item contains; all of them if unknown, as for a damaged image.
     private func kept(
         _ parts: Set<RewriteOptions.Part>, in item: ListedItem
     ) throws(CoderError) -> Set<RewriteOptions.Part> {
@@ -42,7 +43,7 @@ extension DecodeSession {
 }
 
 extension RewriteOptions.Part {
-    /// Whether a blob holds this part of the metadata, which is less than a kind.
+    /// Whether a blob contains this part of the metadata, which is less than a kind.
     fileprivate func isStored(in blob: MetadataBlob) -> Bool {
         switch (self, blob.kind) {
         case (.gps, .exif): ExifPosition.isStored(in: blob.bytes)

@@ -1,12 +1,12 @@
 public import ImageModel
 import ImageProcessing
+import PluginRuntime
 
 extension DecodeSession {
-    /// Decodes a still, or an animation's first frame, as the options say.
+    /// Decodes a still, or the first frame of an animation, with options.
     ///
-    /// A smaller picture is never decoded at its full size where the coder can do with less, and is in memory as a whole
-    /// only where the coder cannot hand it out in bands.
-    /// - Throws: as ``decodeImage(preferring:)``.
+    /// If the coder supports it, a smaller image is decoded at reduced size, and in bands instead of as a whole.
+    /// - Throws: the errors of ``decodeImage(preferring:)``.
     public func decodeImage(_ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         if let region = options.region { return try decodeImage(region: region, options) }
         let target = storedTarget(options)
@@ -14,7 +14,7 @@ extension DecodeSession {
         return try finished(pixels, options)
     }
 
-    /// The size that the stored image is brought to, before it is turned upright.
+    /// Returns the target size for the stored image, before it is turned upright.
     func storedTarget(_ options: DecodeOptions, of size: PixelSize? = nil) -> PixelSize {
         let pending = pendingOrientation
         let upright = options.targetSize(
@@ -22,9 +22,10 @@ extension DecodeSession {
         return pending.swapsSides ? upright.transposed : upright
     }
 
-    /// Decodes frame `index` as it is seen, as the options say.
+    /// Decodes the composited frame `index` with options.
     ///
-    /// - Parameter frameCount: frames that share `limitBytes`; the picture's own count where it is known.
+    /// - Parameter frameCount: the number of frames that share `limitBytes`; by default the image's own count, if
+    ///   known.
     public func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
         -> DecodedImage
     {
@@ -39,7 +40,7 @@ extension DecodeSession {
         return try finished(pixels, options)
     }
 
-    /// What is cut off is shown as it is: `pixels` are those of ``decodeAvailable(preferring:)``.
+    /// Converts a truncated image with options; `pixels` are from ``decodeAvailable(preferring:)``.
     public func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         let pending = pendingOrientation
         let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
@@ -49,30 +50,29 @@ extension DecodeSession {
             options)
     }
 
-    /// Bytes that decoding with these options may take, roughly and rather too many.
+    /// Estimates the memory for decoding with these options, rounded up generously.
     ///
-    /// What a coder needs for itself is not known: it counts as two more pictures where the coder cannot do with less
-    /// than the whole.
+    /// The coder's own memory is unknown: it counts as two more images if the coder needs the whole image.
     public func memoryEstimate(_ options: DecodeOptions) -> Int {
         let full = (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount) ?? Int.max / 8
-        // Of an animation there are two canvases and a frame.
+        // An animation needs two canvases and a frame.
         if info.frameCount != 1 { return 3 * full }
         if !info.decodesRows && !coder.roles.contains(.scale) { return 3 * full }
         let upright = options.targetSize(for: pendingOrientation.applied(to: info.size), info.nativeFormat)
-        // Coefficients of a picture that comes in several scans are as many as its samples, twice as large.
+        // A multi-scan image has as many coefficients as samples, each twice as large.
         return upright.area == info.size.area ? 2 * full : full
     }
 
-    // MARK: Less than the full size
+    // MARK: Reduced decoding
 
-    /// The size to decode at, from which resampling comes within 49 dB of resampling all of it.
+    /// Returns the decoding size whose resampled result is within 49 dB of resampling the full image.
     ///
-    /// A coder's own reduction is softer, or sharper, than the filter; what is left of that depends on how much of the way
-    /// the filter goes. These factors were measured with reductions by 2, 4 and 8 of JPEG and by any number of WebP.
+    /// A coder's own reduction is softer or sharper than the filter; the error depends on how much the filter still
+    /// reduces. These factors were measured with JPEG reduced by 2, 4 and 8, and with WebP reduced by any number.
     func scaledSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
-        // Vectors have no size of their own.
+        // Vector graphics have no size of their own.
         if info.isScalable { return try sequence.decoder().scaledSize(atLeast: target) }
-        // A coder reduces the stored values, which is not the same light.
+        // A coder reduces stored values, which is not linear light.
         guard coder.roles.contains(.scale), !how.linearLight else { return info.size }
         func ask(_ percent: Int) throws(CoderError) -> PixelSize {
             try sequence.decoder().scaledSize(
@@ -111,11 +111,11 @@ extension DecodeSession {
         return try Resampler.resample(try decodedRows(scaledTo: reduction), to: target, options.resampling)
     }
 
-    /// A small version that is worth its name: enough larger than what is wanted that its own losses do not show, and of
-    /// the picture's shape.
+    /// Returns an embedded thumbnail that is good enough: large enough that its own losses do not show, and with the
+    /// image's aspect ratio.
     ///
-    /// A coder that reduces by itself is about as fast, and has better pixels. What a file says of the size of a small
-    /// version is never believed further than this.
+    /// A coder that reduces the image itself is about as fast, with better pixels. The thumbnail size stated in a file
+    /// is used for nothing else.
     private func embeddedThumbnail(for target: PixelSize) throws(CoderError) -> PixelBuffer? {
         if coder.roles.contains(.scale) || !info.hasItems { return nil }
         do throws(CoderError) {
@@ -129,14 +129,14 @@ extension DecodeSession {
             }
             return try best.map { best throws(CoderError) in try decodeThumbnail(best.index) }
         } catch {
-            // The picture itself may be all right.
+            // The image itself may be intact.
             if [.cancelled, .deadlineExceeded].contains(error.code) { throw error }
             context.warn("the embedded thumbnail is damaged: \(error.message)")
             return nil
         }
     }
 
-    // MARK: Colours, and the way up
+    // MARK: Colors and orientation
 
     func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         var image = DecodedImage(
@@ -145,7 +145,7 @@ extension DecodeSession {
         image.info.nativeFormat = pixels.format
         image.info.decodesRows = false
         if pixels.size != info.size { image.dropEmbeddedThumbnail() }
-        // On the picture as small as it is now.
+        // Convert the image after its size is reduced.
         if options.makesSRGB {
             try image.convertColors(to: .sRGB, bits: options.dynamicRange == .standard ? 8 : nil)
             for warning in image.warnings { context.warn(warning) }
@@ -157,7 +157,7 @@ extension DecodeSession {
 }
 
 extension PixelSize {
-    /// Whether a small version shows the same as a picture of this size, to the pixel that rounding may cost.
+    /// Whether a thumbnail has the same aspect ratio as an image of this size, within rounding.
     fileprivate func hasShape(of size: PixelSize) -> Bool {
         let (a, b) = (width * size.height, height * size.width)
         return abs(a - b) <= max(size.width, size.height)
@@ -165,13 +165,13 @@ extension PixelSize {
 }
 
 extension DecodedImage {
-    /// Takes a small version out of the metadata, which no longer shows the same.
+    /// Removes a thumbnail from the metadata that no longer shows the image.
     package mutating func dropEmbeddedThumbnail() {
         metadata = metadata.withoutThumbnails
         info.hasItems = false
     }
 
-    /// Applies the orientation that is pending, to pixels and metadata.
+    /// Applies the pending orientation to pixels and metadata.
     public mutating func turnUpright() throws(CoderError) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         pixels = try PixelConverter.upright(pixels, pending)
@@ -189,7 +189,7 @@ extension DecodedImage {
 }
 
 extension [MetadataBlob] {
-    /// The same without the small version of the image that Exif may hold.
+    /// The metadata without Exif thumbnails.
     package var withoutThumbnails: [MetadataBlob] {
         map { blob in
             blob.kind == .exif ? MetadataBlob(.exif, ExifThumbnail.removing(blob.bytes), key: blob.key) : blob

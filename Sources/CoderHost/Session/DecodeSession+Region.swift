@@ -1,17 +1,18 @@
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
 extension DecodeSession {
-    /// Decodes a part of a still, or of an animation's first frame, as the options say.
+    /// Decodes a part of a still, or of the first frame of an animation, with options.
     ///
-    /// - Parameter region: in pixels of the upright image; the part outside of the image is cut off.
-    /// - Throws: `.invalidArgument` for a region beside the image, before any memory is taken.
+    /// - Parameter region: a rectangle in pixels of the upright image, clipped to the image.
+    /// - Throws: `.invalidArgument` for a region outside the image, before memory is allocated.
     func decodeImage(region: PixelRect, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         let pending = pendingOrientation
         let upright = pending.applied(to: info.size)
         let inside = region.intersection(PixelRect(upright))
         guard !inside.isEmpty else {
-            throw .invalidArgument("the region \(region) is beside the image, which has \(upright) pixels")
+            throw .invalidArgument("the region \(region) is outside the image of \(upright) pixels")
         }
         var pixels = try decode(stored: pending.source(of: inside, in: info.size))
         let target = storedTarget(options, of: pixels.size)
@@ -21,7 +22,7 @@ extension DecodeSession {
         return try finished(pixels, options)
     }
 
-    /// Decodes a part of the stored image, at the lowest cost that the coder offers.
+    /// Decodes a part of the stored image at the lowest cost that the coder supports.
     private func decode(stored rect: PixelRect) throws(CoderError) -> PixelBuffer {
         if rect == PixelRect(info.size) { return try decodeImage() }
         guard try isWhole() else { return try PixelConverter.cropped(try decodeImage(), to: rect, pool: pool) }
@@ -36,7 +37,7 @@ extension DecodeSession {
                 }
                 return pixels
             } catch {
-                // This part, or any: what follows costs more and does the same.
+                // The coder may refuse this or any part; the following code is slower with the same result.
                 guard error.code == .refused else { throw error }
             }
         }
@@ -55,7 +56,7 @@ extension DecodeSession {
 }
 
 extension Orientation {
-    /// The part of a stored image of `size` that is `rect` once the image is upright.
+    /// Returns the rectangle in a stored image of `size` that becomes `rect` when upright.
     func source(of rect: PixelRect, in size: PixelSize) -> PixelRect {
         let first = source(x: rect.x, y: rect.y, in: size)
         let last = source(x: rect.x + rect.width - 1, y: rect.y + rect.height - 1, in: size)

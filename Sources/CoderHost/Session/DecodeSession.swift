@@ -1,33 +1,35 @@
 public import ImageModel
 import ImageProcessing
+public import PluginRuntime
 
-/// One picture being decoded by one coder.
+/// An image that is decoded by one coder.
 ///
-/// Opening reads the header and checks it against the limits before any memory for pixels is taken.
+/// Opening a session reads the header and checks it against the limits before pixel memory is allocated.
 ///
 /// - Concurrency: one thread at a time.
 public final class DecodeSession {
-    /// The coder at work.
+    /// The coder in use.
     public let coder: CoderDescriptor
-    /// The format, as the coder names it.
+    /// The format as named by the coder.
     public let format: ImageFormat
-    /// The facts of the selected item: of the primary one until ``select(item:)``.
+    /// The properties of the selected item, which is the primary item until ``select(item:)``.
     public private(set) var info: ImageInfo
-    /// The number of the selected item.
+    /// The index of the selected item.
     public private(set) var selectedItem = 0
+    /// The limits, options and warnings of the session.
     public let context: SessionContext
     let source: ImageSource
     private(set) var sequence: FrameSequence
     private let ranked: RankedCoder
-    /// The items as far as they were listed.
+    /// The items listed so far.
     var listedItems: [ListedItem]?
     private var settled: [MetadataBlob]?
-    /// A picture whose decoding waits for input, with the pixels it has so far.
+    /// The pixels of an incomplete image that waits for input.
     private var suspended: PixelBuffer?
-    /// Where pictures come from that the coder fills.
+    /// The pool for buffers that the coder fills.
     let pool: PixelBufferPool
 
-    /// Where the coder runs; nil for the host's own and the application's, which always run in this process.
+    /// Where the coder runs; nil for coders of the host and the application, which always run in this process.
     public var isolation: IsolationReport? { context.isolation }
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
@@ -36,7 +38,7 @@ public final class DecodeSession {
         self.ranked = ranked
         self.source = source
         self.context = context
-        let (decoder, info) = try Self.again { () throws(CoderError) in
+        let (decoder, info) = try Self.retryOnce { () throws(CoderError) in
             let decoder = try ranked.coder.makeDecoder(source, context)
             return (decoder, try decoder.readHeader())
         }
@@ -62,20 +64,21 @@ public final class DecodeSession {
         }
     }
 
-    /// Makes item `index` of the file the image that every later call concerns.
+    /// Selects item `index` of the file, to which all later calls apply.
     ///
-    /// - Throws: `.invalidArgument` where there is no such item; `.refused` where it cannot be decoded. The session stays at
-    ///   the item before.
+    /// - Throws: `.invalidArgument` if there is no such item; `.refused` if it cannot be decoded. The previous item
+    ///   then stays selected.
     public func select(item index: Int) throws(CoderError) {
         if index == selectedItem { return }
         guard coder.roles.contains(.items) else {
-            throw .invalidArgument("there is no item \(index)", hint: "this format holds one image")
+            throw .invalidArgument("there is no item \(index)", hint: "this format stores one image")
         }
-        // Frames that were met belong to the item before, and to its decoder.
+        // Known frames belong to the previous item and its decoder.
         let decoder = try ranked.coder.makeDecoder(source, context)
         _ = try decoder.readHeader()
         guard try decoder.item(at: index) != nil else {
-            throw .invalidArgument("there is no item \(index)", hint: "coderhost info --items lists them, counted from 0")
+            throw .invalidArgument(
+                "there is no item \(index)", hint: "coderhost info --items lists them, counted from 0")
         }
         if index != 0 { try decoder.select(item: index) }
         let chosen = try decoder.readHeader()
@@ -87,20 +90,20 @@ public final class DecodeSession {
         sequence = Self.sequence(ranked, source, context, chosen, decoder, pool, item: index)
     }
 
-    /// Does something once more that failed for a reason from outside: a worker that somebody killed.
-    private static func again<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+    /// Retries an operation once if it failed for an external reason, such as a killed worker.
+    private static func retryOnce<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         do throws(CoderError) {
             return try body()
         } catch {
-            guard error.isPassing else { throw error }
+            guard error.isTransient else { throw error }
             return try body()
         }
     }
 
-    /// Exif, XMP, ICC and so on, kept verbatim.
+    /// Returns Exif, XMP, ICC and other metadata, unchanged.
     public func metadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
 
-    /// The metadata of a picture that was decoded: read once from a source that is complete, not again for every frame.
+    /// Returns the metadata of a decoded image: cached for a complete source, so it is not read for every frame.
     func settledMetadata() throws(CoderError) -> [MetadataBlob] {
         if let settled { return settled }
         let all = try metadata()
@@ -108,32 +111,33 @@ public final class DecodeSession {
         return all
     }
 
-    /// Formats the coder can deliver, the native one first.
+    /// Returns the formats that the coder supports, the native one first.
     public func pixelFormats() throws(CoderError) -> [PixelFormat] { try sequence.decoder().pixelFormats() }
 
-    /// The orientation that still has to be applied to what is decoded.
+    /// The orientation that the caller must still apply to decoded pixels.
     public var pendingOrientation: Orientation {
         info.orientationApplied ? .up : info.orientation ?? .up
     }
 
     // MARK: Frames
 
-    /// Every frame's facts; nothing is decoded.
+    /// Returns the properties of every frame without decoding.
     ///
-    /// - Throws: what is wrong behind the last whole frame; those in front of it can still be decoded.
+    /// - Throws: the error after the last complete frame; earlier frames can still be decoded.
     public func frames() throws(CoderError) -> [FrameInfo] {
         while try sequence.meetNext() != nil {}
         return knownFrames
     }
 
-    /// The frames met so far; those of a source that grows become more with every call of ``findFrames()``.
+    /// The frames found so far; for a growing source, each call of ``findFrames()`` may add some.
     public var knownFrames: [FrameInfo] { (0..<knownFrameCount).map { sequence.timeline[$0] } }
+    /// The number of frames found so far.
     public var knownFrameCount: Int { sequence.timeline.count }
     func knownFrame(_ index: Int) -> FrameInfo { sequence.timeline[index] }
 
-    /// Looks for further frames among the bytes that are there, and answers what stands behind the last one.
+    /// Looks for further frames in the available bytes and returns the state of the list.
     ///
-    /// What was met stays as it is.
+    /// Frames already found do not change.
     public func findFrames() -> FrameListEnd {
         do throws(CoderError) {
             while try sequence.meetNext() != nil {}
@@ -143,29 +147,29 @@ public final class DecodeSession {
         }
     }
 
-    /// The facts of frame `index`; nil when there are fewer frames.
+    /// Returns the properties of frame `index`; nil if there are fewer frames.
     public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
         if index < 0 { return nil }
-        // A coder of stills is not asked for a second frame: it would have to be opened again to decode the first. One of
-        // animations says whether there is nothing behind a single frame, or something that is cut off.
+        // A coder of stills is not asked for a second frame, because it would have to be reopened to decode the first
+        // one. A coder of animations detects truncated data after a single frame.
         if index > 0, info.frameCount == 1, !coder.roles.contains(.animation) { return nil }
         guard try sequence.meet(index) else { return nil }
         return sequence.timeline[index]
     }
 
-    /// Whether frame `index`, which was met, is seen without any frame before it: random access begins there.
+    /// Whether known frame `index` needs no earlier frame, so random access can start there.
     public func isKeyFrame(_ index: Int) -> Bool { sequence.timeline.isKeyFrame(index) }
 
-    /// Decodes frame `index` as it is seen, with everything below it.
+    /// Decodes the composited frame `index`.
     ///
-    /// The next frame costs one frame; any other one is replayed from the nearest key frame. A buffer that is still held
-    /// when another frame is drawn is left alone.
-    /// - Throws: `.invalidArgument` when there is no such frame; `.needsInput` when it may still come.
+    /// The next frame costs one frame; any other frame is replayed from the nearest key frame. A buffer that the caller
+    /// still holds is never modified.
+    /// - Throws: `.invalidArgument` if there is no such frame; `.needsInput` if it may still arrive.
     public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
         try decodeFrame(index, keeping: { _ in false }, onTheWay: { _, _ in })
     }
 
-    /// Decodes frame `index`, and hands out those wanted frames that are passed in a replay, as they are seen.
+    /// Decodes frame `index`, and passes on wanted frames that are composited on the way.
     func decodeFrame(
         _ index: Int, keeping wants: (Int) -> Bool, onTheWay keep: (FrameInfo, PixelBuffer) -> Void
     ) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
@@ -174,18 +178,18 @@ public final class DecodeSession {
                 "there is no frame \(index)",
                 hint: "it has \(info.frameCount == 1 ? 1 : knownFrameCount), counted from 0")
         }
-        // Later ones there may be all the same: what a coder counts is not always what it delivers.
+        // There may be later frames: the declared count can differ from the frames that a coder delivers.
         if info.frameCount == 1, index == 0 { return (frame, try decodeImage()) }
-        let pixels = try Self.again { () throws(CoderError) in
-            try sequence.picture(of: index, keeping: wants, onTheWay: keep)
+        let pixels = try Self.retryOnce { () throws(CoderError) in
+            try sequence.image(of: index, keeping: wants, onTheWay: keep)
         }
         return (frame, pixels)
     }
 
-    /// How many frames are drawn to see frame `index`, which was met: 1 unless it costs a replay.
+    /// Returns how many frames must be drawn for known frame `index`: 1 unless a replay is needed.
     func replayCount(of index: Int) -> Int { info.frameCount == 1 && index == 0 ? 1 : sequence.replayCount(of: index) }
 
-    /// Decodes frame `index` as it is stored, without anything below it; nil when it covers no pixel.
+    /// Decodes frame `index` as stored, without compositing; nil if it covers no pixel.
     public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {
         guard let frame = try frameInfo(index) else { throw .invalidArgument("there is no frame \(index)") }
         if frame.rect.isEmpty { return nil }
@@ -199,15 +203,15 @@ public final class DecodeSession {
         return pixels
     }
 
-    // MARK: The picture
+    // MARK: The image
 
-    /// Decodes a still, or an animation's first frame, in a format the coder delivers.
+    /// Decodes a still, or the first frame of an animation, in a format that the coder supports.
     ///
-    /// The pixels are those of the whole canvas, decoded into their final place. Orientation is not applied.
-    /// - Throws: `.truncated` when the data ends too early, `.needsInput` while the source may grow; call again then.
+    /// The pixels cover the whole canvas. Orientation is not applied.
+    /// - Throws: `.truncated` for incomplete data, `.needsInput` while the source may grow; then call again.
     public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
-        try Self.again { () throws(CoderError) in
-            guard try isWhole() else { return try sequence.picture(of: 0) }
+        try Self.retryOnce { () throws(CoderError) in
+            guard try isWhole() else { return try sequence.image(of: 0) }
             let pixels = try begin(wanted, clean: false)
             switch try fill(pixels, wantsPartial: false) {
             case .complete: return pixels
@@ -216,29 +220,30 @@ public final class DecodeSession {
         }
     }
 
-    /// Decodes as much of the picture as there is.
+    /// Decodes the available part of the image.
     ///
-    /// Called again with the same session it goes on where it was: the cost of all calls together is close to that of one
-    /// decode. Of an animation it is the first frame.
-    /// - Returns: nil when nothing can be seen that could not be seen before. The pixels are drawn on by the next call:
-    ///   copy what is to be kept.
-    /// - Throws: what is wrong with the data, but not `.needsInput`; not `.truncated` either, once something can be seen.
-    public func decodeAvailable(preferring wanted: PixelFormat? = nil) throws(CoderError) -> AvailablePicture? {
+    /// Repeated calls on the same session continue: all calls together cost about one decode. For an animation, this
+    /// decodes the first frame.
+    /// - Returns: nil if there is nothing new to display. The next call modifies the pixels, so copy them to keep
+    ///   them.
+    /// - Throws: the error of the data, but never `.needsInput`, and `.truncated` only if there is nothing to
+    ///   display.
+    public func decodeAvailable(preferring wanted: PixelFormat? = nil) throws(CoderError) -> AvailableImage? {
         do throws(CoderError) {
             let isWhole = try isWhole()
             if info.isAnimated || !isWhole {
-                guard let part = try sequence.partialPicture() else { return nil }
-                return AvailablePicture(pixels: part.pixels, changed: part.changed, isComplete: part.isComplete)
+                guard let part = try sequence.partialImage() else { return nil }
+                return AvailableImage(pixels: part.pixels, changed: part.changed, isComplete: part.isComplete)
             }
             let isFirst = suspended == nil
             let pixels = try begin(wanted, clean: true)
             switch try fill(pixels, wantsPartial: true) {
             case .complete:
-                return AvailablePicture(pixels: pixels, changed: PixelRect(info.size), isComplete: true)
+                return AvailableImage(pixels: pixels, changed: PixelRect(info.size), isComplete: true)
             case .partial(let rect):
                 let changed = isFirst ? PixelRect(info.size) : rect
                 if changed.isEmpty { return nil }
-                return AvailablePicture(pixels: pixels, changed: changed, isComplete: false)
+                return AvailableImage(pixels: pixels, changed: changed, isComplete: false)
             }
         } catch {
             if error.code == .needsInput { return nil }
@@ -246,13 +251,13 @@ public final class DecodeSession {
         }
     }
 
-    /// Whether the first frame is the whole canvas, so that it needs no compositing.
+    /// Whether the first frame covers the whole canvas and needs no compositing.
     func isWhole() throws(CoderError) -> Bool {
-        if try !sequence.meet(0) { throw CoderError(.corrupt, "there is no frame in it", coder: coder.id) }
+        if try !sequence.meet(0) { throw CoderError(.corrupt, "the file has no frame", coder: coder.id) }
         return sequence.timeline[0].rect == PixelRect(info.size)
     }
 
-    /// The memory of the picture: a picture that waits for input is continued where it was begun.
+    /// Returns the buffer of the image; continues an image that waited for input.
     private func begin(_ wanted: PixelFormat?, clean: Bool) throws(CoderError) -> PixelBuffer {
         if let suspended { return suspended }
         let offered = try pixelFormats()
@@ -276,21 +281,22 @@ public final class DecodeSession {
     }
 }
 
-/// What stands behind the frames that were found.
+/// The state of the frame list after the last frame found.
 public enum FrameListEnd: Sendable, Hashable {
-    /// Nothing: these are all.
+    /// The list is complete.
     case complete
-    /// More may come with more bytes.
+    /// More frames may arrive.
     case needsInput
-    /// Damage; what stands before it is not touched by that.
+    /// The data after the last frame is damaged; earlier frames are not affected.
     case failure(CoderError)
 }
 
-/// As much of a picture as could be decoded.
-public struct AvailablePicture: Sendable {
-    /// What is not there yet is transparent, or black where the format has no alpha.
+/// The available part of an image.
+public struct AvailableImage: Sendable {
+    /// The pixels; missing parts are transparent, or black if the format has no alpha.
     public var pixels: PixelBuffer
-    /// What has changed since the last time.
+    /// The area that changed since the last call.
     public var changed: PixelRect
+    /// Whether the image is complete.
     public var isComplete: Bool
 }

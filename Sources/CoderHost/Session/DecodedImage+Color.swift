@@ -2,18 +2,18 @@ public import ImageModel
 public import ImageProcessing
 
 extension DecodedImage {
-    /// What the numbers of the pixels mean.
+    /// The color space of the pixel values.
     public var colorProfile: ColorProfile { ColorProfile(of: info, metadata: metadata) }
 
-    /// Makes the colours those of another space, and the facts and metadata fit them.
+    /// Converts the colors to another space, and updates properties and metadata.
     ///
-    /// What a profile says that cannot be used is left aside with a warning, and the pixels count as sRGB. Inks become
-    /// RGB; gray stays gray; alpha stays.
+    /// An unusable profile is ignored with a warning, and the pixels count as sRGB. CMYK becomes RGB; gray and alpha
+    /// are kept.
     /// - Parameters:
-    ///   - embeds: whether the new profile goes into the metadata; otherwise sRGB is named by its code points, and
-    ///     nothing else can be.
-    ///   - bits: of a sample; nil leaves them as they are.
-    /// - Throws: `.unsupportedFeature` for colours that cannot be made, such as PQ out of sRGB.
+    ///   - embeds: whether to add the new profile to the metadata. If false, only sRGB is possible, stated as code
+    ///     points.
+    ///   - bits: the bits per sample; nil keeps them.
+    /// - Throws: `.unsupportedFeature` for impossible conversions, such as sRGB to PQ.
     public mutating func convertColors(
         to target: ColorProfile, embeds: Bool = false, bits: Int? = nil
     ) throws(CoderError) {

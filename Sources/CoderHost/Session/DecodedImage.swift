@@ -1,18 +1,22 @@
 public import ImageModel
+public import PluginRuntime
 
-/// A picture in memory with what belongs to it.
+/// An image in memory with its properties and metadata.
 public struct DecodedImage: Sendable {
-    /// The facts of the file; `size` is that of `pixels`.
+    /// The properties from the file; `size` is the size of `pixels`.
     public var info: ImageInfo
+    /// The decoded pixels.
     public var pixels: PixelBuffer
+    /// The metadata of the file, unchanged.
     public var metadata: [MetadataBlob]
-    /// The format it came from.
+    /// The format of the source.
     public var format: ImageFormat
-    /// The coder that decoded it.
+    /// The id of the coder that decoded it.
     public var coder: String
-    /// What was off although the picture is usable.
+    /// Problems of the usable image.
     public var warnings: [String]
 
+    /// Creates an image from its parts.
     public init(
         info: ImageInfo, pixels: PixelBuffer, metadata: [MetadataBlob] = [], format: ImageFormat, coder: String,
         warnings: [String] = []
@@ -26,11 +30,12 @@ public struct DecodedImage: Sendable {
     }
 }
 
-/// What an encoding session has to say.
+/// The result of an encoding session.
 public struct EncodeReport: Sendable, Hashable {
-    /// The coder that wrote it.
+    /// The id of the coder that wrote the output.
     public var coder: String
+    /// Warnings about the output.
     public var warnings: [String]
-    /// Where it ran; nil for the host's own coders.
+    /// Where the coder ran; nil for the host's own coders.
     public var isolation: IsolationReport?
 }

@@ -1,19 +1,20 @@
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// Rows of a picture while it is being decoded: one band of them is in memory.
+/// Rows of an image that is being decoded, with one band in memory.
 final class DecodedRows: RowSource {
     let size: PixelSize
     let format: PixelFormat
     private let decode: (PixelRect, CanvasPlace) throws(CoderError) -> Void
     private let band: PixelBuffer
-    /// The rows that the band holds.
+    /// The rows in the band.
     private var rows = 0..<0
 
-    /// A band stays about in the second-level cache; of smaller ones a worker would be asked for more often.
+    /// A band fits into the second-level cache; smaller bands would need more worker requests.
     private static var bytesPerBand: Int { RowImage.bytesPerBand }
 
-    /// - Parameter decode: fills the place with that part of the picture; called from the top, each row once.
+    /// - Parameter decode: fills a place with a part of the image; called for each row once, from top to bottom.
     init(
         _ size: PixelSize, _ format: PixelFormat, _ pool: PixelBufferPool,
         decode: @escaping (PixelRect, CanvasPlace) throws(CoderError) -> Void
@@ -22,7 +23,7 @@ final class DecodedRows: RowSource {
         self.format = format
         self.decode = decode
         let bytesPerRow = max(1, format.bytesPerRow(width: size.width) ?? 1)
-        // Codecs that work in blocks make sixteen rows at a time.
+        // Block-based codecs decode sixteen rows at a time.
         let height = max(16, Self.bytesPerBand / bytesPerRow / 16 * 16)
         band = try pool.take(
             PixelSize(size.width, min(size.height, height)), format, clean: false)

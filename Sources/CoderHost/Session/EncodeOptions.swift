@@ -1,24 +1,25 @@
 public import ImageModel
 
-/// How a picture is to be written, whatever the format.
+/// Options for writing an image in any format.
 public struct EncodeOptions: Sendable, Hashable {
-    /// What to keep, 0 … 100; nil leaves it to the coder. Formats without a quality ignore it.
+    /// The quality, 0 … 100; nil uses the coder's default. Formats without a quality ignore it.
     public var quality: Double?
-    /// The box that the upright picture is fitted into; its aspect is kept, and it is never enlarged.
+    /// The box into which the upright image is fitted; keeps the aspect ratio and never enlarges.
     public var maxPixelSize: PixelSize?
-    /// Bytes that the file may have at most: the best quality that keeps to it is searched for, up to ``quality``.
+    /// The maximum file size in bytes: the host searches for the best quality that meets it, up to ``quality``.
     public var maxFileSize: Int?
-    /// What is seen through transparent pixels where the format has no alpha.
+    /// The color behind transparent pixels if the format has no alpha.
     public var background = RGBAColor.white
-    /// Only the first frame of an animation.
+    /// Whether to write only the first frame of an animation.
     public var firstFrameOnly = false
-    /// Whether a small version is stored beside the picture, where the format can.
+    /// Whether to embed a thumbnail if the format supports it.
     public var embedsThumbnail = false
-    /// What the coder alone understands.
+    /// Options for the coder.
     public var coder = CoderOptions()
 
+    /// Creates default options.
     public init() {}
 
-    /// Options of the coder alone.
+    /// Creates options that contain only coder options.
     public init(_ coder: CoderOptions) { self.coder = coder }
 }

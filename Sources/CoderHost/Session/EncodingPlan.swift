@@ -1,21 +1,25 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// The way of pictures into one encoder: pixel format, orientation, metadata.
+/// Prepares images for an encoder: pixel format, orientation, metadata.
 struct EncodingPlan {
-    /// The facts of the output.
+    /// The properties of the output.
     let info: ImageInfo
     private let blobs: [MetadataBlob]
-    /// What is done to the pixels because the format cannot say it.
+    /// The orientation to apply to the pixels because the format cannot store it.
     private let turn: Orientation
-    /// Inks become colours through the profile that says which ink they are; without one by the formula.
+    /// The conversion from CMYK: with the profile, or by formula without one.
     private let inks: ColorTransform?
     private let context: SessionContext
-    /// What is seen through transparent pixels where the format has no alpha.
+    /// The color behind transparent pixels if the format has no alpha.
     private let background: RGBAColor
 
+    /// Creates a plan.
+    ///
     /// - Parameters:
-    ///   - facts: those of the pictures, with the size and format of their pixels.
+    ///   - facts: the properties of the images, with the size and format of their pixels.
     init(
         _ facts: ImageInfo, _ metadata: [MetadataBlob], _ encoder: any FrameEncoder, _ coder: CoderDescriptor,
         _ context: SessionContext, background: RGBAColor = .white
@@ -26,7 +30,7 @@ struct EncodingPlan {
         let format = accepted.contains(info.nativeFormat) ? info.nativeFormat : accepted[0]
         Self.warn(of: info, becoming: format, background, context)
 
-        // A format that can say so keeps the orientation; for any other the pixels are turned, once.
+        // A format that supports it stores the orientation; for other formats, the pixels are turned.
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         let keepsOrientation =
             coder.carries.contains("orientation") && coder.carries.contains("exif")
@@ -48,28 +52,28 @@ struct EncodingPlan {
         self.background = background
     }
 
-    /// Whether every pixel stays where it is, so that rows can be prepared one by one.
+    /// Whether no pixel moves, so that rows can be prepared separately.
     var keepsPlaces: Bool { turn == .up }
 
     func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
         try encoder.begin(info, to: sink)
         var refused: Set<MetadataBlob.Kind> = []
         for blob in blobs where try !encoder.add(blob) {
-            // A raw blob is of one format, and says nothing in another.
+            // A raw blob belongs to one format and is meaningless in others.
             if blob.kind != .raw, refused.insert(blob.kind).inserted {
-                context.warn("the format cannot carry \(blob.kind) metadata: it is left out")
+                context.warn("the format cannot store \(blob.kind) metadata: it is left out")
             }
         }
     }
 
-    /// Pixels as the encoder takes them.
+    /// Returns the pixels in the form that the encoder accepts.
     func prepared(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
         let colors = if let inks, pixels.format == inks.sourceFormat { try inks.convert(pixels) } else { pixels }
         let converted = try PixelConverter.convert(colors, to: info.nativeFormat, background: background)
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
-    /// Bytes of an image and of the copy that ``prepared(_:)`` makes of it.
+    /// Returns the bytes of an image and of the copy made by ``prepared(_:)``.
     func byteCount(with pixels: PixelBuffer) throws(CoderError) -> Int {
         if pixels.format == info.nativeFormat, turn == .up { return pixels.byteCount }
         let copy = try PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount
@@ -78,10 +82,10 @@ struct EncodingPlan {
         return pixels.byteCount + copy * (isConverted && turn != .up ? 2 : 1)
     }
 
-    /// The longest side of a small version that is embedded, as the reference's encoders have it.
+    /// The longest side of an embedded thumbnail, as in SDWebImage's encoders.
     private static let thumbnailSide = 320
 
-    /// A small version of pixels that are ready to be written.
+    /// Returns a thumbnail of prepared pixels.
     func thumbnail(of pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
         let size = pixels.size.scaled(to: PixelSize(Self.thumbnailSide, Self.thumbnailSide))
         let small = size == pixels.size ? pixels : try Resampler.resample(BufferRows(pixels), to: size)
@@ -89,7 +93,7 @@ struct EncodingPlan {
         return try PixelConverter.convert(small, to: isGray ? .gray8 : .rgb8, background: background)
     }
 
-    /// A profile for colours that the format can tell in no other way.
+    /// Returns a profile for colors that the format cannot describe in another way.
     private static func profile(
         of info: ImageInfo, _ metadata: [MetadataBlob], _ coder: CoderDescriptor, _ context: SessionContext
     ) -> [MetadataBlob] {
@@ -104,7 +108,7 @@ struct EncodingPlan {
         if coder.carries.contains("icc"), let bytes = colors.iccBytes(isGray: isGray) {
             return [MetadataBlob(.icc, bytes)]
         }
-        context.warn("the format cannot say that the colours are \(colors): they will look different, unless made sRGB")
+        context.warn("the format cannot store the color space \(colors): colors will look different, unless sRGB")
         return []
     }
 
@@ -120,30 +124,30 @@ struct EncodingPlan {
             if let warning = transform.warning { context.warn(warning) }
             return transform.warning == nil ? transform : nil
         } catch {
-            context.warn("the profile of the inks is not used: \(error.message)")
+            context.warn("the CMYK profile is not used: \(error.message)")
             return nil
         }
     }
 
-    /// Tells what of the pixels cannot be kept.
+    /// Warns about properties of the pixels that cannot be kept.
     private static func warn(
         of info: ImageInfo, becoming format: PixelFormat, _ background: RGBAColor, _ context: SessionContext
     ) {
         let native = info.nativeFormat
         if native.hasTransparency && !format.channels.hasAlpha && info.hasAlpha {
             let place = background == .white ? "white" : background == .black ? "black" : "the background"
-            context.warn("the format has no alpha: the picture is put on \(place)")
+            context.warn("the format has no alpha: the image is drawn over \(place)")
         }
         if native.bits > format.bits {
             context.warn("samples of \(native.bits) bits become \(format.bits) bits")
         }
         let isGray = native.channels == .gray || native.channels == .grayAlpha
         if !isGray && (format.channels == .gray || format.channels == .grayAlpha) {
-            context.warn("the format has no colours: the picture becomes gray")
+            context.warn("the format has no colors: the image becomes gray")
         }
     }
 
-    /// Metadata that still holds for the pixels as they are written.
+    /// Returns the metadata that is valid for the written pixels.
     private static func suitable(
         _ metadata: [MetadataBlob], for format: PixelFormat, orientation: Orientation?, _ context: SessionContext
     ) -> [MetadataBlob] {
@@ -173,7 +177,7 @@ struct EncodingPlan {
         return result
     }
 
-    /// The data colour space of an ICC profile.
+    /// The data color space of an ICC profile.
     ///
     /// - Source: ICC.1, profile header, bytes 16 … 19.
     private static func colorModel(ofProfile profile: [UInt8]) -> String? {

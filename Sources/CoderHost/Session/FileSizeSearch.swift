@@ -1,17 +1,17 @@
 import ImageModel
 
-/// Finds the best quality whose file is not larger than wanted.
+/// Finds the best quality that meets a file size limit.
 struct FileSizeSearch {
     let limit: Int
-    /// Whole numbers, worst to best.
+    /// The integer qualities, worst to best.
     let qualities: ClosedRange<Int>
-    /// Who encodes.
+    /// The id of the encoder.
     var coder: String?
 
-    /// The bytes at the best quality that keeps to the limit, and that quality.
+    /// Returns the bytes at the best quality that meets the limit, and that quality.
     ///
-    /// Files grow with quality, so halving finds it: nine attempts at most.
-    /// - Throws: `.limitExceeded` when even the worst quality is too large.
+    /// File size grows with quality, so a binary search needs at most nine attempts.
+    /// - Throws: `.limitExceeded` if even the lowest quality is too large.
     func run(_ encode: (Int) throws(CoderError) -> [UInt8]) throws(CoderError) -> (bytes: [UInt8], quality: Int) {
         let best = try encode(qualities.upperBound)
         if best.count <= limit { return (best, qualities.upperBound) }
@@ -28,7 +28,7 @@ struct FileSizeSearch {
         return found
     }
 
-    /// What is said when nothing keeps to the limit.
+    /// The reason why the limit cannot be met.
     enum Reason {
         case lowestQuality, noQuality, lossless, animation
     }
@@ -38,10 +38,10 @@ struct FileSizeSearch {
         error.coder = coder
         error.hint =
             switch reason {
-            case .lowestQuality: "at the lowest quality it has \(smallest) bytes: make the picture smaller"
-            case .noQuality: "this format has no quality to lower: make the picture smaller, or choose a lossy format"
-            case .lossless: "lossless has no quality to lower: make the picture smaller, or let it lose something"
-            case .animation: "of an animation no quality is searched for: lower the quality, or make it smaller"
+            case .lowestQuality: "at the lowest quality it has \(smallest) bytes: make the image smaller"
+            case .noQuality: "this format has no quality to lower: make the image smaller, or choose a lossy format"
+            case .lossless: "lossless has no quality to lower: make the image smaller, or use lossy compression"
+            case .animation: "animations have no quality search: lower the quality, or make the image smaller"
             }
         return error
     }

@@ -1,29 +1,31 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// Places raw frames on the canvas: disposal, blending, sub-rectangles.
+/// Composites raw frames on the canvas: disposal, blending, sub-rectangles.
 ///
-/// Memory is that of the canvas, one frame that blends, and the part of the canvas below a frame with disposal
-/// "previous" while it is shown. The canvas has straight alpha and is transparent at first.
+/// Memory: the canvas, one blended frame, and the saved area below a frame with disposal "previous". The canvas has
+/// straight alpha and is transparent at first.
 ///
-/// Call order: ``begin(_:format:)``, fill the place it answers, ``finish()``; or ``abandon()``.
+/// Call order: ``begin(_:format:)``, fill the returned place, ``finish()``; or ``abandon()``.
 final class FrameCompositor {
     private(set) var canvas: PixelBuffer
     private let bounds: PixelRect
     private let pool: PixelBufferPool
     private var pending: (rect: PixelRect, disposal: Disposal)?
-    /// What was below the last frame, where it has to come back.
+    /// The canvas area below the last frame, to be restored.
     private var saved: PixelBuffer?
     private var drawing: Drawing?
-    /// Memory of the last frame that was decoded beside the canvas.
-    private var aside: PixelBuffer?
+    /// The reusable buffer for frames that are not decoded into the canvas.
+    private var separateBuffer: PixelBuffer?
 
     /// A frame that is being decoded.
     private struct Drawing {
         var frame: FrameInfo
         var place: CanvasPlace
-        /// Whether the place is beside the canvas.
-        var isAside: Bool
+        /// Whether the place is in its own buffer, not in the canvas.
+        var isSeparate: Bool
     }
 
     init(size: PixelSize, format: PixelFormat, pool: PixelBufferPool = .shared) throws(CoderError) {
@@ -34,16 +36,16 @@ final class FrameCompositor {
 
     var format: PixelFormat { canvas.format }
 
-    /// Bytes of the buffers in use here, and of one more if it is another one.
+    /// Returns the bytes of the buffers in use, plus one more buffer if it is different.
     func byteCount(with buffer: PixelBuffer) -> Int {
         var buffers = [canvas, buffer]
-        for other in [saved, aside, drawing?.place.buffer] {
+        for other in [saved, separateBuffer, drawing?.place.buffer] {
             if let other, !buffers.contains(where: { $0 === other }) { buffers.append(other) }
         }
         return buffers.dropFirst(canvas === buffer ? 1 : 0).reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Forgets every frame.
+    /// Discards all frames.
     func reset() throws(CoderError) {
         abandon()
         if PixelBuffer.isOnlyReference(&canvas) {
@@ -53,33 +55,33 @@ final class FrameCompositor {
         }
     }
 
-    /// Forgets what was begun, and what the last frame asked for.
+    /// Discards the frame in progress, and the disposal of the last frame.
     func abandon() {
         drawing = nil
         pending = nil
         saved = nil
     }
 
-    /// The place of the frame that waits for more input.
+    /// Returns the place of the frame that waits for input.
     func place(ofOpenFrame index: Int) -> CanvasPlace? {
         drawing.flatMap { $0.frame.index == index ? $0.place : nil }
     }
 
-    /// Disposes of the last frame and answers where the next one is to be decoded; nil where there is nothing to decode.
+    /// Disposes of the last frame and returns the place for the next one; nil if there is nothing to decode.
     ///
-    /// What replaces its rectangle, or lands on nothing, goes straight to its place on the canvas.
-    /// - Parameter format: what the coder delivers.
+    /// A frame that replaces its rectangle, or is frame 0, is decoded directly into the canvas.
+    /// - Parameter format: the format of the coder.
     func begin(_ frame: FrameInfo, format: PixelFormat) throws(CoderError) -> CanvasPlace? {
         let visible = bounds.intersection(frame.rect)
         let replaces = frame.blend == .source || frame.index == 0
         let isDirect = visible == frame.rect && format == canvas.format && replaces
-        try own(keeping: !(isDirect && visible == bounds && frame.disposal != .previous))
+        try makeCanvasUnique(keeping: !(isDirect && visible == bounds && frame.disposal != .previous))
         dispose()
-        // What lies beside the canvas leaves nothing to dispose of.
+        // A frame outside the canvas needs no disposal.
         guard !visible.isEmpty else {
             if frame.rect.isEmpty { return nil }
-            // Later frames may depend on the samples of one that nobody sees.
-            return begin(frame, try room(for: frame.rect.size, format), aside: true)
+            // Later frames may depend on the samples of an invisible frame.
+            return begin(frame, try room(for: frame.rect.size, format), isSeparate: true)
         }
         if frame.disposal == .previous {
             let below = try pool.take(visible.size, canvas.format, clean: false)
@@ -87,21 +89,21 @@ final class FrameCompositor {
             saved = below
         }
         pending = (visible, frame.disposal)
-        if isDirect { return begin(frame, CanvasPlace(canvas, visible), aside: false) }
-        return begin(frame, try room(for: frame.rect.size, format), aside: true)
+        if isDirect { return begin(frame, CanvasPlace(canvas, visible), isSeparate: false) }
+        return begin(frame, try room(for: frame.rect.size, format), isSeparate: true)
     }
 
-    private func begin(_ frame: FrameInfo, _ place: CanvasPlace, aside: Bool) -> CanvasPlace {
-        drawing = Drawing(frame: frame, place: place, isAside: aside)
+    private func begin(_ frame: FrameInfo, _ place: CanvasPlace, isSeparate: Bool) -> CanvasPlace {
+        drawing = Drawing(frame: frame, place: place, isSeparate: isSeparate)
         return place
     }
 
-    /// Puts the frame on the canvas that was decoded beside it.
+    /// Draws a frame that was decoded in its own buffer.
     func finish() throws(CoderError) {
         guard let done = drawing else { return }
         drawing = nil
         let visible = bounds.intersection(done.frame.rect)
-        guard done.isAside, !visible.isEmpty else { return }
+        guard done.isSeparate, !visible.isEmpty else { return }
         draw(try converted(done.place), done.frame, visible)
     }
 
@@ -110,27 +112,29 @@ final class FrameCompositor {
             ? place.buffer : try PixelConverter.convert(place.buffer, to: format, pool: pool)
     }
 
-    /// A canvas that nobody else looks at.
-    private func own(keeping: Bool) throws(CoderError) {
+    /// Makes the canvas uniquely referenced, by copying it if necessary.
+    private func makeCanvasUnique(keeping: Bool) throws(CoderError) {
         if PixelBuffer.isOnlyReference(&canvas) { return }
         let fresh = try pool.take(canvas.size, format, clean: false)
         if keeping { copy(canvas, bounds, to: fresh, x: 0, y: 0) }
         canvas = fresh
     }
 
-    /// Memory for a frame beside the canvas: one buffer for all that are not larger than it.
+    /// Returns memory for a frame in its own buffer, which is reused for all frames of its size or smaller.
     private func room(for size: PixelSize, _ format: PixelFormat) throws(CoderError) -> CanvasPlace {
         let place = PixelRect(size)
-        if let aside, aside.format == format, PixelRect(aside.size).contains(place) { return CanvasPlace(aside, place) }
-        aside = nil
-        // What has to be converted is converted as a whole, so it has its own size.
-        let isLasting = format == self.format && PixelRect(canvas.size).contains(place)
-        let fresh = try pool.take(isLasting ? canvas.size : size, format, clean: true)
-        if isLasting { aside = fresh }
+        if let separateBuffer, separateBuffer.format == format, PixelRect(separateBuffer.size).contains(place) {
+            return CanvasPlace(separateBuffer, place)
+        }
+        separateBuffer = nil
+        // A frame that needs conversion is converted as a whole, so its buffer has the exact size.
+        let isReusable = format == self.format && PixelRect(canvas.size).contains(place)
+        let fresh = try pool.take(isReusable ? canvas.size : size, format, clean: true)
+        if isReusable { separateBuffer = fresh }
         return CanvasPlace(fresh, place)
     }
 
-    /// Does what the last frame asked to happen before the next one.
+    /// Performs the disposal of the last frame.
     private func dispose() {
         guard let (rect, disposal) = pending else { return }
         switch disposal {
@@ -142,10 +146,10 @@ final class FrameCompositor {
         pending = nil
     }
 
-    /// Leaves behind what a frame with disposal "background" would, without decoding it.
+    /// Performs a frame with disposal "background" without decoding it.
     func clearAway(_ frame: FrameInfo) throws(CoderError) {
         drawing = nil
-        try own(keeping: true)
+        try makeCanvasUnique(keeping: true)
         dispose()
         let visible = bounds.intersection(frame.rect)
         if !visible.isEmpty { clear(visible) }

@@ -1,16 +1,18 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
+import PluginRuntime
 
-/// The frames of one picture, raw or composited, in order or at random.
+/// The frames of an image, raw or composited, with sequential and random access.
 ///
-/// Going on costs one frame. Any other frame is replayed from the nearest one that can be rebuilt by itself; frames in
-/// between that leave nothing behind are skipped.
+/// The next frame costs one frame. Any other frame is replayed from the nearest frame that can be rebuilt; frames in
+/// between that leave nothing on the canvas are skipped.
 final class FrameSequence {
     private let info: ImageInfo
     private let context: SessionContext
-    /// Whether the coder shows parts of a frame.
+    /// Whether the coder reports partial frames.
     private let isIncremental: Bool
-    /// Whether the size of the canvas costs nothing until pixels are asked for.
+    /// Whether the canvas size has no cost until pixels are requested.
     private let costsByPart: Bool
     private let isComplete: () -> Bool
     private let makeDecoder: () throws(CoderError) -> any FrameDecoder
@@ -19,19 +21,19 @@ final class FrameSequence {
     private var compositor: FrameCompositor?
     private let pool: PixelBufferPool
 
-    /// The frame that the coder steps to next.
+    /// The frame that the coder reaches next.
     private var position = 0
-    /// The frame that it stands at.
+    /// The current frame of the coder.
     private var standsAt: Int?
-    /// The last frame whose samples the coder has seen.
+    /// The last frame whose samples the coder has decoded.
     private var lastDecoded: Int?
-    /// The frame that can be drawn on the canvas as it is; nil: none.
+    /// The next frame that can be drawn on the current canvas; nil if there is none.
     private var follows: Int?
     /// The frame that the canvas shows.
     private var shown: Int?
-    /// Whether ``partialPicture()`` has answered the whole of frame 0.
+    /// Whether ``partialImage()`` has returned the complete frame 0.
     private var firstWasGiven = false
-    /// Why there are no frames behind those that were met.
+    /// Why there are no further frames.
     private(set) var end: End?
 
     enum End {
@@ -56,7 +58,7 @@ final class FrameSequence {
         timeline = FrameTimeline(canvas: info.size)
     }
 
-    /// The coder's session; a new one after the last one failed, because a failed one only repeats its error.
+    /// Returns the coder's session; opens a new one after a failure, because a failed session only repeats its error.
     func decoder() throws(CoderError) -> any FrameDecoder {
         if let decoderInUse { return decoderInUse }
         let fresh = try makeDecoder()
@@ -67,15 +69,15 @@ final class FrameSequence {
         return fresh
     }
 
-    /// Hands out the coder's session for a call that leaves its place in the sequence; without ``takeBack(_:)`` the next call
-    /// opens a new one.
+    /// Returns the coder's session for a call that changes its position; without ``takeBack(_:)``, the next call opens
+    /// a new one.
     func lendDecoder() throws(CoderError) -> any FrameDecoder {
         let decoder = try decoder()
         decoderInUse = nil
         return decoder
     }
 
-    /// Takes back a session that stands at its header again.
+    /// Takes back a session that is at its header again.
     func takeBack(_ decoder: any FrameDecoder) {
         decoderInUse = decoder
         position = 0
@@ -83,7 +85,7 @@ final class FrameSequence {
         lastDecoded = nil
     }
 
-    /// Makes a call that may fail, and gives up the coder's session if it does.
+    /// Makes a call, and discards the coder's session if it fails.
     func attempt<R>(
         _ body: (any FrameDecoder) throws(CoderError) -> R
     ) throws(CoderError) -> R {
@@ -95,9 +97,9 @@ final class FrameSequence {
         }
     }
 
-    // MARK: Meeting frames
+    // MARK: Finding frames
 
-    /// Meets the next frame; nil behind the last.
+    /// Finds the next frame; nil after the last one.
     func meetNext() throws(CoderError) -> FrameInfo? {
         switch end {
         case .last: return nil
@@ -105,7 +107,7 @@ final class FrameSequence {
         case nil: break
         }
         let wanted = timeline.count
-        // Asked in advance: the last bytes may arrive while the coder looks.
+        // Checked before the call, because the last bytes may arrive during it.
         let nothingMoreComes = isComplete()
         _ = try decoder()
         do throws(CoderError) {
@@ -116,10 +118,10 @@ final class FrameSequence {
                 }
             }
         } catch {
-            // A coder that goes on waiting would never come to an end.
+            // A coder that keeps waiting for input would never finish.
             let error = error.code == .needsInput && nothingMoreComes ? CoderError.truncated() : error
-            // What was asked of it is no fault of the file.
-            if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code), !error.isPassing {
+            // Cancellation and timeouts are not errors of the file.
+            if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code), !error.isTransient {
                 end = .failure(error)
             }
             throw error
@@ -127,7 +129,7 @@ final class FrameSequence {
         return timeline[wanted]
     }
 
-    /// Meets frames up to this one; false when there are fewer.
+    /// Finds frames up to this one; returns false if there are fewer.
     func meet(_ index: Int) throws(CoderError) -> Bool {
         while timeline.count <= index {
             guard try meetNext() != nil else { return false }
@@ -136,14 +138,14 @@ final class FrameSequence {
     }
 
     private func step() throws(CoderError) -> Bool {
-        // A coder that is never done need not ask whether to go on.
+        // An endless coder may not poll for cancellation.
         try context.checkCancellation()
         guard let frame = try attempt({ decoder throws(CoderError) in try decoder.nextFrame() }) else { return false }
         guard frame.index == position else {
-            throw fault("frame \(frame.index) comes where \(position) should")
+            throw fault("the plugin returned frame \(frame.index) instead of \(position)")
         }
         if frame.index < timeline.count {
-            guard frame == timeline[frame.index] else { throw fault("frame \(frame.index) is another one now") }
+            guard frame == timeline[frame.index] else { throw fault("frame \(frame.index) has changed") }
         } else {
             do throws(CoderError) {
                 try examine(frame)
@@ -151,7 +153,7 @@ final class FrameSequence {
                     try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
                 }
             } catch {
-                // The coder stands at a frame that is not met: nothing must be decoded from there.
+                // The coder is at an unchecked frame, which must not be decoded.
                 decoderInUse = nil
                 throw error
             }
@@ -171,7 +173,7 @@ final class FrameSequence {
         let rect = frame.rect
         if rect.isEmpty || costsByPart && PixelRect(info.size).contains(rect) { return }
         guard let area = rect.size.area else { throw fault("frame \(frame.index) covers \(rect)") }
-        // A frame may reach over the canvas, but it costs memory as large as it is.
+        // A frame may extend beyond the canvas, but its memory depends on its full size.
         let limits = context.limits
         if limits.maxSide > 0, max(rect.width, rect.height) > limits.maxSide {
             throw .limit("side", allowed: limits.maxSide, requested: max(rect.width, rect.height))
@@ -182,9 +184,9 @@ final class FrameSequence {
         if !PixelRect(info.size).contains(rect) { try LimitCheck.examineBytes(of: rect.size, canvasFormat, limits) }
     }
 
-    // MARK: Standing at a frame
+    // MARK: Positioning
 
-    /// Goes to a frame that was met, so that it can be decoded.
+    /// Moves the coder to a known frame, so that it can be decoded.
     func stand(at index: Int) throws(CoderError) {
         _ = try decoder()
         let isIndependent = timeline[index].isIndependent
@@ -194,7 +196,7 @@ final class FrameSequence {
             do throws(CoderError) {
                 position = try attempt { decoder throws(CoderError) in try decoder.seek(toFrame: index) }
             } catch {
-                // A coder without random access begins again.
+                // A coder without random access starts again.
                 guard error.code == .unsupportedFeature else { throw error }
                 decoderInUse = nil
                 _ = try decoder()
@@ -202,7 +204,7 @@ final class FrameSequence {
             standsAt = nil
         }
         while position <= index {
-            guard try step() else { throw fault("frame \(index) has gone") }
+            guard try step() else { throw fault("frame \(index) is missing") }
             if !isIndependent, let standsAt, standsAt < index { try decodeUnseen(timeline[standsAt]) }
         }
     }
@@ -222,7 +224,7 @@ final class FrameSequence {
             if outcome == .complete { lastDecoded = standsAt }
             return outcome
         } catch {
-            // What came before the cut is in the surface, if the coder paints as it goes.
+            // If the coder draws incrementally, the surface contains the pixels before the truncation.
             if error.code == .truncated && request.wantsPartial && isIncremental && !place.isBlank {
                 return .partial(PixelRect(place.rect.size))
             }
@@ -232,7 +234,7 @@ final class FrameSequence {
 
     // MARK: Composited frames
 
-    /// The format of the canvas: as deep as the samples.
+    /// The format of the canvas, with the depth of the samples.
     private var canvasFormat: PixelFormat { info.nativeFormat.bits > 8 ? .rgba16 : .rgba8 }
 
     private func deliveredFormat() throws(CoderError) -> PixelFormat {
@@ -240,30 +242,30 @@ final class FrameSequence {
         return offered.contains(canvasFormat) ? canvasFormat : offered[0]
     }
 
-    /// Where drawing begins to see frame `index`: on the canvas as it is, or on an empty one.
+    /// Returns where drawing starts for frame `index`: on the current canvas, or on an empty one.
     private func way(to index: Int) -> (first: Int, goesOn: Bool) {
         let start = timeline.start(of: index)
         if let follows, follows >= start, follows <= index { return (follows, true) }
         return (start, false)
     }
 
-    /// The first frame whose samples are decoded for those of frame `index`.
+    /// Returns the first frame whose samples must be decoded for frame `index`.
     private func firstSamples(for index: Int) -> Int {
         var first = index
         while first > 0, !timeline[first].isIndependent, lastDecoded != first - 1, lastDecoded != first { first -= 1 }
         return first
     }
 
-    /// How many frames are drawn or decoded to see frame `index`, which was met.
+    /// Returns how many frames must be drawn or decoded for known frame `index`.
     func replayCount(of index: Int) -> Int {
         shown == index ? 1 : index - min(way(to: index).first, firstSamples(for: index)) + 1
     }
 
-    /// Draws a frame that was met with everything below it.
+    /// Draws a known frame with everything below it.
     ///
-    /// - Parameter wants: says which of the frames on the way are handed to `keep`; they are drawn even if they leave
-    ///   nothing behind.
-    func picture(
+    /// - Parameter wants: returns whether a frame on the way is passed to `keep`; such frames are drawn even if they
+    ///   leave nothing on the canvas.
+    func image(
         of index: Int, keeping wants: (Int) -> Bool = { _ in false },
         onTheWay keep: (FrameInfo, PixelBuffer) -> Void = { _, _ in }
     ) throws(CoderError) -> PixelBuffer {
@@ -271,14 +273,14 @@ final class FrameSequence {
         if shown == index { return compositor.canvas }
         var (first, goesOn) = way(to: index)
         let samples = firstSamples(for: index)
-        // Where samples have to be decoded anyway, they can as well be seen.
+        // If samples must be decoded anyway, the frames can be drawn as well.
         if samples < first, (samples..<first).contains(where: wants) { (first, goesOn) = way(to: samples) }
         let isExact = goesOn || timeline.goesOn(after: index)
         if !goesOn { try compositor.reset() }
         shown = nil
         for earlier in first..<index {
             let frame = timeline[earlier]
-            // A frame that builds on something before the first one would come out wrong.
+            // A frame that depends on an earlier one than the first would be wrong.
             let isKept = (goesOn || timeline.start(of: earlier) >= first) && wants(earlier)
             switch frame.disposal {
             case _ where isKept, .keep: try draw(frame, compositor)
@@ -294,11 +296,11 @@ final class FrameSequence {
         return compositor.canvas
     }
 
-    /// Draws as much of frame 0 as there is; nil when that is not more than this has answered before.
-    func partialPicture() throws(CoderError) -> (pixels: PixelBuffer, changed: PixelRect, isComplete: Bool)? {
+    /// Draws the available part of frame 0; nil if there is nothing new.
+    func partialImage() throws(CoderError) -> (pixels: PixelBuffer, changed: PixelRect, isComplete: Bool)? {
         let compositor = try makeCompositor()
         if shown == 0 {
-            // It may have been completed by somebody who wanted the whole.
+            // Another call may have completed the frame.
             if firstWasGiven { return nil }
             firstWasGiven = true
             return (compositor.canvas, PixelRect(info.size), true)
@@ -311,7 +313,7 @@ final class FrameSequence {
         if open == nil { open = try compositor.begin(frame, format: try deliveredFormat()) }
         follows = 0
         guard let place = open else {
-            // It covers nothing: the canvas is all there is to see.
+            // The frame covers nothing, so the canvas is the image.
             shown = 0
             follows = 1
             firstWasGiven = true
@@ -325,7 +327,7 @@ final class FrameSequence {
             firstWasGiven = true
             return (compositor.canvas, PixelRect(info.size), true)
         case .partial(var rect):
-            // What waits beside the canvas is not to be seen yet.
+            // Pixels in the frame's own buffer are not visible yet.
             guard place.buffer === compositor.canvas, !rect.isEmpty else { return nil }
             rect.x += place.rect.x
             rect.y += place.rect.y
@@ -354,7 +356,7 @@ final class FrameSequence {
             }
         } catch {
             if error.code == .needsInput {
-                // It goes on where it was.
+                // Drawing continues at the next frame.
                 follows = frame.index
             } else {
                 compositor.abandon()
@@ -366,7 +368,7 @@ final class FrameSequence {
 }
 
 extension CanvasPlace {
-    /// Whether nothing has been painted here: what is clean at first is all zeros.
+    /// Whether nothing was drawn here: clean buffers contain only zeros.
     fileprivate var isBlank: Bool {
         let bytes = buffer.format.bytesPerPixel
         return (0..<rect.height).allSatisfy { y in

@@ -1,16 +1,19 @@
 public import ImageModel
 import ImageProcessing
+public import PluginRuntime
 import Synchronization
 
-/// A picture whose header was read, and whose pixels are decoded when they are first asked for.
+/// An image whose header is read at once, and whose pixels are decoded on first access.
 ///
-/// - Concurrency: any thread; whoever comes while it is being decoded waits for it.
+/// - Concurrency: any thread; concurrent callers wait for one decode.
 public final class LazyImage: Sendable {
-    /// The facts of the file, before anything is reduced or turned.
+    /// The properties of the file, before size or orientation changes.
     public let info: ImageInfo
+    /// The format of the file.
     public let format: ImageFormat
-    /// The coder at work.
+    /// The id of the coder in use.
     public let coder: String
+    /// The decoding options.
     public let options: DecodeOptions
     private let state: Mutex<State>
 
@@ -21,7 +24,7 @@ public final class LazyImage: Sendable {
 
     /// Reads the header.
     ///
-    /// - Throws: as `CodersManager.withSession`.
+    /// - Throws: the errors of `CodersManager.withSession`.
     public init(
         _ source: ImageSource, manager: CodersManager, _ options: DecodeOptions = DecodeOptions(),
         limits: DecodeLimits? = nil
@@ -34,18 +37,19 @@ public final class LazyImage: Sendable {
         state = Mutex(.waiting(session))
     }
 
+    /// Whether the pixels are decoded.
     public var isDecoded: Bool {
         state.withLock { if case .decoded(.success) = $0 { true } else { false } }
     }
 
-    /// The picture; the first call decodes it.
+    /// Returns the image; the first call decodes it.
     public func decoded() throws(CoderError) -> DecodedImage {
         try state.withLock { state -> Result<DecodedImage, CoderError> in
             if case .decoded(let result) = state { return result }
-            guard case .waiting(let session) = state else { return .failure(.invalidArgument("there is no picture")) }
+            guard case .waiting(let session) = state else { return .failure(.invalidArgument("there is no image")) }
             session.context.restartClock()
             let result = Result { () throws(CoderError) in try session.decodeImage(options) }
-            // The session goes, and with it the file's bytes.
+            // Releases the session and the file's bytes.
             state = .decoded(result)
             return result
         }.get()

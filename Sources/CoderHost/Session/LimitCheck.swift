@@ -1,17 +1,20 @@
 import ImageModel
+import PluginRuntime
 
-/// Holds the facts of a header against the limits, before memory is taken.
+/// Checks the properties in a header against the limits before memory is allocated.
 package enum LimitCheck {
-    /// The ratio is only looked at from here on: small files may be highly compressed and cost little.
+    /// The size from which the compression ratio is checked; small files with a high ratio cost little.
     private static let ratioFrom = 64 << 20
 
-    /// - Parameter roles: of a coder that can decode a part or a smaller size, the canvas may be larger than what is decoded;
-    ///   that is held against the limits when it is asked for.
+    /// Checks a header.
+    ///
+    /// - Parameter roles: the coder's roles. If it can decode a part or a smaller size, the canvas may exceed the
+    ///   limits; the decoded part is checked later.
     static func examine(
         _ info: ImageInfo, _ source: ImageSource, _ limits: DecodeLimits, roles: CoderRoles = []
     ) throws(CoderError) {
         guard !info.size.isEmpty, let area = info.size.area else {
-            throw .corrupt("the image is \(info.size) pixels large")
+            throw .corrupt("the image has an invalid size of \(info.size) pixels")
         }
         if limits.maxSourcePixels > 0, area > limits.maxSourcePixels {
             throw .limit("source-pixels", allowed: limits.maxSourcePixels, requested: area)
@@ -28,7 +31,7 @@ package enum LimitCheck {
         }
     }
 
-    /// Whether a coder reads no more of an image than the part or size that is decoded: the size of its canvas is no cost.
+    /// Whether a coder reads only the decoded part or size, so the canvas size has no cost.
     static func costsByPart(_ info: ImageInfo, _ roles: CoderRoles) -> Bool {
         guard info.frameCount == 1 else { return false }
         return info.isScalable || info.regionCost == .tiles && !roles.isDisjoint(with: [.scale, .region])
@@ -45,7 +48,7 @@ package enum LimitCheck {
         }
     }
 
-    /// Holds the size of an image that is to be made against the limits, before memory for it is taken.
+    /// Checks the size of a new image against the limits before memory is allocated.
     package static func examine(made size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits) throws(CoderError)
     {
         guard !size.isEmpty else { throw .invalidArgument("an image of \(size) pixels cannot exist") }
@@ -53,7 +56,7 @@ package enum LimitCheck {
         try examineBytes(of: size, format, limits)
     }
 
-    /// The bytes of an image, which are within the limit.
+    /// Returns the bytes of an image if they are within the limit.
     @discardableResult
     static func examineBytes(
         of size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits

@@ -1,10 +1,13 @@
+import HostSystem
 public import ImageModel
+import PluginCatalogue
+public import PluginRuntime
 
-/// Holds options against a coder's schema, before any of its code runs.
+/// Checks options against a coder's schema before any of its code runs.
 public enum OptionCheck {
-    /// Throws for an unknown key, a value of the wrong type or out of range.
+    /// Checks keys, types and ranges of options.
     ///
-    /// - Throws: `.invalidArgument`, naming what is possible.
+    /// - Throws: `.invalidArgument` with the valid keys or values.
     public static func examine(_ options: CoderOptions, _ coder: CoderDescriptor) throws(CoderError) {
         for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
             let possible = coder.options.filter(\.scope.includesEncoding)
@@ -34,7 +37,7 @@ public enum OptionCheck {
         case (.f64, .integer(let n)): number = Double(n)
         case (.enum, .string(let text)):
             guard option.values.contains(text) else {
-                throw fail("is none of \(option.values.joined(separator: ", "))")
+                throw fail("is not one of \(option.values.joined(separator: ", "))")
             }
             return
         default: throw fail("is \(option.kind.negation)")
@@ -45,14 +48,14 @@ public enum OptionCheck {
         }
     }
 
-    /// Reads the text of an option as its schema says.
+    /// Parses the text of an option according to the schema.
     ///
     /// - Throws: `.invalidArgument`.
     public static func parse(
         _ text: String, for key: String, _ coder: CoderDescriptor
     ) throws(CoderError) -> OptionValue {
         guard let option = coder.options.first(where: { $0.key == key }) else {
-            // The check of the whole set names what is possible.
+            // The check of all options names the valid values.
             return .string(text)
         }
         let value: OptionValue?
@@ -72,14 +75,14 @@ public enum OptionCheck {
         return value
     }
 
-    /// The known word closest to a mistyped one; nil when none is close.
+    /// Returns the known word closest to a mistyped one; nil if none is close.
     public static func nearest(_ word: String, _ known: [String]) -> String? {
         let scored = known.map { (distance(Array(word.utf8), Array($0.utf8)), $0) }
         guard let best = scored.min(by: { $0.0 < $1.0 }), best.0 <= max(1, word.utf8.count / 3) else { return nil }
         return best.1
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours between two words.
+    /// Returns the number of insertions, deletions, replacements and swaps between two words.
     private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         var before: [Int] = []
         var row = Array(0...b.count)
@@ -98,13 +101,13 @@ public enum OptionCheck {
 }
 
 extension PluginManifest.Option.Kind {
-    /// What to say of a value that is of another kind.
+    /// The description of a value with the wrong type.
     fileprivate var negation: String {
         switch self {
         case .bool: "neither true nor false"
-        case .i64: "no whole number"
-        case .f64: "no number"
-        case .string, .bytes, .enum: "no text"
+        case .i64: "not an integer"
+        case .f64: "not a number"
+        case .string, .bytes, .enum: "not text"
         }
     }
 }

@@ -1,12 +1,13 @@
 public import ImageModel
+public import PluginRuntime
 
-/// The changes that a rewrite makes to a file, in the order in which they are listed here.
+/// The changes that a rewrite makes to a file, in the order of the properties.
 public struct RewriteOptions: Sendable, Hashable {
     /// A part of the metadata.
     public enum Part: String, Sendable, Hashable, CaseIterable {
         case exif, gps, thumbnail, xmp, icc, iptc, comment, other
 
-        /// The kind of metadata that it is all of; nil for a part of Exif.
+        /// The kind of metadata that the part covers completely; nil for a part of Exif.
         var kind: MetadataBlob.Kind? {
             switch self {
             case .exif: .exif
@@ -20,30 +21,33 @@ public struct RewriteOptions: Sendable, Hashable {
         }
     }
 
-    /// What is left out. The ICC profile is kept unless it is named: without it colors change.
+    /// The parts to remove. The ICC profile is kept unless it is listed, because colors would change without it.
     public var removed: Set<Part> = []
-    /// The orientation that is stored; no pixel moves. Nil leaves it as it is.
+    /// The orientation to store without moving pixels; nil keeps the stored one.
     public var orientation: Orientation?
-    /// The part of the upright image that is kept.
+    /// The part of the upright image to keep.
     public var crop: PixelRect?
-    /// How the upright image is turned; the stored orientation becomes "up" then.
+    /// The transform of the upright image; the stored orientation then becomes "up".
     public var transform = Orientation.up
-    /// Whether to refuse a crop or transform that cannot keep exactly the pixels asked for.
+    /// Whether to refuse a crop or transform that cannot keep exactly the requested pixels.
     public var isPerfect = false
-    /// Whether the same samples are compressed into fewer bytes.
+    /// Whether to compress the same samples into fewer bytes.
     public var optimizes = false
 
+    /// Creates options without changes.
     public init() {}
 }
 
-/// What a rewrite did.
+/// The result of a rewrite.
 public struct RewriteReport: Sendable {
+    /// The format of the file.
     public var format: ImageFormat
-    /// The coder that rewrote the file.
+    /// The id of the coder that rewrote the file.
     public var coder: String
     /// The size of the stored image in the output.
     public var size: PixelSize
-    /// What was off although the output is usable.
+    /// Problems with the usable output.
     public var warnings: [String]
+    /// Where the coder ran; nil for the host's own coders.
     public var isolation: IsolationReport?
 }

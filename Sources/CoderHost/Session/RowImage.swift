@@ -1,26 +1,30 @@
 public import ImageModel
 public import ImageProcessing
+import PluginRuntime
 
-/// An image whose rows are decoded while they are used: one band of them is in memory at a time.
+/// An image whose rows are decoded on demand, with one band in memory at a time.
 ///
-/// - Concurrency: one thread at a time, that of its session.
+/// - Concurrency: one thread at a time, the thread of its session.
 public struct RowImage {
-    /// The facts, with the size and format of the rows.
+    /// The properties, with the size and format of the rows.
     public var info: ImageInfo
+    /// The metadata of the file.
     public var metadata: [MetadataBlob]
+    /// The rows, decoded on demand.
     public let rows: any RowSource
+    /// The format of the file.
     public let format: ImageFormat
-    /// The coder that decodes it.
+    /// The id of the coder that decodes it.
     public let coder: String
 
-    /// Rows that an encoder is handed at a time take about so many bytes: they stay in the second-level cache.
+    /// The approximate bytes of a band, which fits into the second-level cache.
     static let bytesPerBand = 1280 << 10
 }
 
 extension DecodeSession {
-    /// Returns the image in rows, as the options say; nil where it has to be in memory as a whole.
+    /// Returns the image in rows with options; nil if it must be in memory as a whole.
     ///
-    /// An image is whole where its coder hands out no bands, and where pixels have to be turned or their colors converted.
+    /// This is the case if the coder does not deliver bands, or if pixels are turned or their colors converted.
     public func rowImage(_ options: DecodeOptions) throws(CoderError) -> RowImage? {
         let isTurned = options.appliesOrientation && pendingOrientation != .up
         guard info.decodesRows, !isTurned, !options.makesSRGB, options.region == nil, try isWhole() else { return nil }
@@ -44,7 +48,7 @@ extension DecodeSession {
         return RowImage(info: info, metadata: metadata, rows: rows, format: format, coder: coder.id)
     }
 
-    /// The rows of the image at its full size or at one that the coder scales to.
+    /// Returns the rows of the image at full size, or at a size that the coder scales to.
     func decodedRows(scaledTo size: PixelSize?) throws(CoderError) -> DecodedRows {
         let scaled = size == info.size ? nil : size
         let format = try pixelFormats()[0]

@@ -2,64 +2,66 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Measures this build, and others beside it, on somebody's own pictures.
+/// Measures this build, and optionally other programs, on the user's images.
 enum BenchCommand: Command {
     static let specification = CommandSpecification(
-        name: "bench", summary: "measure speed and memory on your own pictures", operands: "FILE|DIR…",
+        name: "bench", summary: "measure speed and memory on your own images", operands: "FILE|DIR…",
         operandCount: 1...1_000_000,
         examples: [
-            ("coderhost bench photo.jpg", "time, pixels a second and peak memory of every operation"),
-            ("coderhost bench pictures/ --ops decode --runs 9", "all pictures in a folder"),
-            ("coderhost bench photo.heic --against vips,magick", "beside other programs, turn by turn"),
-            ("coderhost bench photo.png --ops convert --to webp -q 75", "what is converted into what"),
-            ("coderhost bench photo.jpg --json > today.json", "all numbers, for programs"),
-            ("perf stat coderhost bench --once --ops decode photo.jpg", "one operation under another tool"),
+            ("coderhost bench photo.jpg", "time, throughput and peak memory of each operation"),
+            ("coderhost bench images/ --ops decode --runs 9", "all images in a folder"),
+            ("coderhost bench photo.heic --against vips,magick", "compare with other programs"),
+            ("coderhost bench photo.png --ops convert --to webp -q 75", "convert PNG to WebP at quality 75"),
+            ("coderhost bench photo.jpg --json > today.json", "all results as JSON"),
+            ("perf stat coderhost bench --once --ops decode photo.jpg", "run one operation under a profiler"),
         ],
         options: [
             OptionSpecification(
                 "--ops", value: "NAMES",
-                help: "of info,decode,thumbnail,convert,encode these (default: info,decode,thumbnail)"),
+                help: "operations: info,decode,thumbnail,convert,encode (default: the first three)"),
             OptionSpecification(
-                "--runs", value: "N", help: "how often each is measured, after one run to warm up (default: 5)"),
-            OptionSpecification("--threads", value: "N", help: "threads for one image (default: 1)"),
+                "--runs", value: "N", help: "measured runs per operation, after one warm-up run (default: 5)"),
+            OptionSpecification("--threads", value: "N", help: "threads per image (default: 1)"),
             OptionSpecification(
-                "--against", value: "PROGRAMS", help: "of vips,pillow,magick these, where installed (default: none)"),
+                "--against", value: "PROGRAMS",
+                help: "compare with installed programs: vips,pillow,magick (default: none)"),
             OptionSpecification(
                 "--to", value: "FORMAT",
-                help: "what convert and encode write (default: JPEG, or PNG for a picture with alpha)"),
+                help: "output format of convert and encode (default: JPEG, or PNG with alpha)"),
             OptionSpecification(
-                "-q", "--quality", value: "N", help: "for all that write, where the format has it (default: 80)"),
+                "-q", "--quality", value: "N", help: "output quality, 0 to 100, if the format has one (default: 80)"),
             OptionSpecification(
-                "--once", help: "measure nothing: do each operation once, print nothing"),
+                "--once", help: "run each operation once; measure and print nothing"),
         ],
         notes: """
 
-            info reads the header and metadata; decode decodes all frames to memory; thumbnail fits the picture into
-            256x256 and writes it; convert decodes and writes; encode writes what was decoded before. All but decode
-            take the first frame. Times are medians; SPREAD is from least to most, as a share of the median. Compare
-            CPU times: they hardly depend on what else the machine does. Peak memory is that of a process of its own;
-            ≤ stands where it is not above that of this one. Other programs work as they do by default, but for -q.
+            Operations: info reads header and metadata; decode decodes all frames; thumbnail writes an image
+            that fits 256x256; convert decodes and encodes; encode only encodes. All except decode use the
+            first frame. Times are medians; SPREAD is the range divided by the median. Compare CPU times:
+            other load on the machine hardly changes them. Peak memory is measured in a separate process; ≤
+            marks an upper bound, the peak of this process. Other programs run with their defaults, except for
+            -q.
 
             """)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
-        // As for one of many: what is compared is the time of one processor.
+        // The image count 2 selects one thread per image, so that CPU times of single threads are compared.
         let host = CoderHost(configuration: try arguments.configuration(imageCount: 2))
         let settings = try BenchSettings(arguments, host)
         Interruption.listen()
-        let gathered = BenchPictures(arguments.operands, host)
+        let gathered = BenchImages(arguments.operands, host)
         if Interruption.signal != nil { return .interrupted }
         if arguments.has("--once") { return once(gathered, settings, host, arguments) }
         let asJSON = arguments.has("--json")
-        if !asJSON, !gathered.pictures.isEmpty {
+        if !asJSON, !gathered.images.isEmpty {
             for one in gathered.skipped {
-                Console.error(printable("coderhost: warning: \(one.file) is left out: \(one.error.message)"))
+                Console.error(printable("coderhost: warning: \(one.file) is skipped: \(one.error.message)"))
             }
         }
-        guard !gathered.pictures.isEmpty else {
+        guard !gathered.images.isEmpty else {
             let problem =
                 gathered.skipped.first?.error
-                ?? CoderError(.notFound, "there is no picture in it", hint: "name files, or a folder with pictures")
+                ?? CoderError(.notFound, "the folder has no images", hint: "pass files, or a folder with images")
             problem.report(arguments.operands[0], arguments)
             return ExitCode(problem.code)
         }
@@ -67,42 +69,42 @@ enum BenchCommand: Command {
         do {
             folder = try TemporaryFolder()
         } catch {
-            Console.error("coderhost: no temporary folder can be made: \(error)")
+            Console.error("coderhost: cannot create a temporary folder: \(error)")
             return .cannotCreate
         }
         var run = BenchRun(gathered, settings, host, folder)
         run.measure()
-        // The folder goes here, whatever came.
+        // The temporary folder lives until here.
         withExtendedLifetime(folder) {}
         if Interruption.signal != nil { return .interrupted }
         if asJSON {
             Console.out(run.json.text)
         } else {
             for result in run.results {
-                result.error?.report("\(result.operation.rawValue) \(result.picture.file)", arguments)
+                result.error?.report("\(result.operation.rawValue) \(result.image.file)", arguments)
             }
             run.lines.forEach { Console.out($0) }
         }
         let errors = run.results.compactMap(\.error)
         if errors.isEmpty, !gathered.skipped.contains(where: { $0.isNamed }) { return .success }
-        return errors.count == run.results.count && gathered.pictures.count == 1
+        return errors.count == run.results.count && gathered.images.count == 1
             ? ExitCode(errors[0].code) : .partialFailure
     }
 
-    /// Each operation once, for the process that is measured from outside.
+    /// Runs each operation once, for a process that an external tool measures.
     private static func once(
-        _ gathered: BenchPictures, _ settings: BenchSettings, _ host: CoderHost, _ arguments: ParsedArguments
+        _ gathered: BenchImages, _ settings: BenchSettings, _ host: CoderHost, _ arguments: ParsedArguments
     ) -> ExitCode {
         if let one = gathered.skipped.first {
             one.error.report(one.file, arguments)
             return ExitCode(one.error.code)
         }
-        for picture in gathered.pictures {
+        for image in gathered.images {
             for operation in settings.operations {
                 do throws(CoderError) {
-                    try operation.prepare(picture, settings, host)()
+                    try operation.prepare(image, settings, host)()
                 } catch {
-                    error.report(picture.file, arguments)
+                    error.report(image.file, arguments)
                     return ExitCode(error.code)
                 }
             }
@@ -111,16 +113,16 @@ enum BenchCommand: Command {
     }
 }
 
-/// What is measured, and how.
+/// The settings of a measurement.
 struct BenchSettings {
     let operations: [BenchOperation]
     let peers: [BenchPeer.Kind]
     let runs: Int
     let quality: Int
     let threads: Int
-    /// Nil for what suits the picture.
+    /// The output format; nil to choose by image.
     let format: ImageFormat?
-    /// What a process of its own has to be told, too.
+    /// The options to pass on to the measured processes.
     let shared: [String]
 
     init(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
@@ -135,13 +137,12 @@ struct BenchSettings {
             let absence = host.manager.absence(ofEncoderFor: format)
             throw UsageError("--to \(format.id): \(absence.message)", hint: absence.hint)
         }
-        var shared: [String] = []
-        for folder in arguments.all("--plugin-dir") { shared += ["--plugin-dir", folder] }
-        if let limits = arguments.value("--limits") { shared += ["--limits", limits] }
-        self.shared = shared
+        shared = ["--plugin-dir", "--trust", "--limits", "--isolation", "--workers"].flatMap { key in
+            arguments.all(key).flatMap { [key, $0] }
+        }
     }
 
-    /// The members of a comma-separated list, in the order in which there are such.
+    /// Parses a comma-separated list; the result has the order of `all`.
     private static func list<Choice: RawRepresentable<String>>(
         _ texts: [String], _ all: [Choice], _ what: String, or usual: [Choice]
     ) throws(UsageError) -> [Choice] {
@@ -152,7 +153,7 @@ struct BenchSettings {
                 let name = word.lowercased()
                 guard names.contains(name) else {
                     throw UsageError(
-                        "there is no \(what) \(word)",
+                        "unknown \(what) \(word)",
                         hint: OptionCheck.nearest(name, names).map { "did you mean \($0)?" }
                             ?? "\(what)s: \(names.joined(separator: ", "))", command: "bench")
                 }
@@ -163,7 +164,7 @@ struct BenchSettings {
         return all.filter { wanted.contains($0.rawValue) }
     }
 
-    func outputFormat(_ picture: BenchPicture, _ host: CoderHost) -> ImageFormat {
-        format ?? host.manager.defaultFormat(hasAlpha: picture.hasAlpha)
+    func outputFormat(_ image: BenchImage, _ host: CoderHost) -> ImageFormat {
+        format ?? host.manager.defaultFormat(hasAlpha: image.hasAlpha)
     }
 }

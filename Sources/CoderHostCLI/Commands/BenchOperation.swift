@@ -1,33 +1,33 @@
 import CoderHost
 import ImageModel
 
-/// Something to be measured: a closure in this process, and a command line of the same work.
+/// An operation to measure: as a closure in this process, and as a command line.
 enum BenchOperation: String, CaseIterable {
     case info, decode, thumbnail, convert, encode
 
-    /// The box of a thumbnail.
+    /// The side of the thumbnail's box in pixels.
     static let side = 256
 
-    /// What is written; nil where nothing is.
-    func outputFormat(_ picture: BenchPicture, _ settings: BenchSettings, _ host: CoderHost) -> ImageFormat? {
+    /// Returns the output format; nil for operations that write nothing.
+    func outputFormat(_ input: BenchImage, _ settings: BenchSettings, _ host: CoderHost) -> ImageFormat? {
         switch self {
         case .info, .decode: nil
-        case .thumbnail: host.manager.defaultFormat(hasAlpha: picture.hasAlpha)
-        case .convert, .encode: settings.outputFormat(picture, host)
+        case .thumbnail: host.manager.defaultFormat(hasAlpha: input.hasAlpha)
+        case .convert, .encode: settings.outputFormat(input, host)
         }
     }
 
     // MARK: In this process
 
-    /// The work, with what does not belong to it done.
+    /// Does the setup that is not measured.
     ///
-    /// - Returns: what is measured; it may be called again.
+    /// - Returns: the operation to measure; callers may run it repeatedly.
     func prepare(
-        _ picture: BenchPicture, _ settings: BenchSettings, _ host: CoderHost
+        _ input: BenchImage, _ settings: BenchSettings, _ host: CoderHost
     ) throws(CoderError) -> () throws(CoderError) -> Void {
         let manager = host.manager
         func open() throws(CoderError) -> DecodeSession {
-            try manager.openSession(try ImageSource(path: picture.file, limits: manager.limits))
+            try manager.openSession(try ImageSource(path: input.file, limits: manager.limits))
         }
         func image(_ session: DecodeSession) throws(CoderError) -> DecodedImage {
             DecodedImage(
@@ -35,7 +35,7 @@ enum BenchOperation: String, CaseIterable {
                 format: session.format, coder: session.coder.id)
         }
         func write(_ image: DecodedImage) throws(CoderError) {
-            guard let format = outputFormat(picture, settings, host) else { return }
+            guard let format = outputFormat(input, settings, host) else { return }
             var options = CoderOptions()
             let encoder = manager.encoders(for: format).first?.descriptor
             if encoder?.options.contains(where: { $0.key == OptionKey.quality }) == true {
@@ -49,7 +49,7 @@ enum BenchOperation: String, CaseIterable {
         case .decode:
             return { () throws(CoderError) in
                 let session = try open()
-                for index in 0..<picture.frameCount { _ = try session.decodeFrame(index) }
+                for index in 0..<input.frameCount { _ = try session.decodeFrame(index) }
             }
         case .thumbnail:
             let options = DecodeOptions.thumbnail(PixelSize(Self.side, Self.side))
@@ -64,11 +64,11 @@ enum BenchOperation: String, CaseIterable {
 
     // MARK: As a process
 
-    /// The arguments of `coderhost` for the same work.
+    /// Returns the arguments of `coderhost` for the same operation.
     ///
-    /// - Parameter input: the picture, or an uncompressed copy of it where only writing is measured.
+    /// - Parameter input: the image, or an uncompressed copy of it for `encode`.
     func arguments(_ input: String, output: String, _ settings: BenchSettings) -> [String] {
-        // A file whose name begins with a dash is no option.
+        // A file name with a leading dash must not look like an option.
         let input = input.hasPrefix("-") ? "./" + input : input
         switch self {
         case .info: return ["info", input] + settings.shared

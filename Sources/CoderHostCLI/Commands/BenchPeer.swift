@@ -1,12 +1,12 @@
 import CoderHost
 import ImageModel
 
-/// Another program that does the same work.
+/// Another program to compare with.
 struct BenchPeer {
     enum Kind: String, CaseIterable {
         case vips, pillow, magick
 
-        /// What has to be installed, for a person.
+        /// How to install the program.
         var remedy: String {
             switch self {
             case .vips: "apt install libvips-tools"
@@ -18,12 +18,12 @@ struct BenchPeer {
 
     let kind: Kind
     let version: String
-    /// Programs by what they are for.
+    /// The executables by purpose.
     private let programs: [String: String]
 
     var path: String { programs["main"] ?? "" }
 
-    /// Looks for it in PATH; nil where it is not there or does not start.
+    /// Finds the program in PATH; nil if it is missing or does not start.
     init?(_ kind: Kind, _ folder: TemporaryFolder) {
         self.kind = kind
         switch kind {
@@ -44,25 +44,25 @@ struct BenchPeer {
             guard let magick = ChildProcess.find("magick") ?? ChildProcess.find("convert"),
                 let said = Self.ask([magick, "-version"], folder), said.hasPrefix("Version: ImageMagick ")
             else { return nil }
-            // Version 7 is one program; in version 6 every verb is one.
+            // Version 7 has one program; version 6 has one program per command.
             let identify = magick.hasSuffix("/magick") ? nil : ChildProcess.find("identify")
             programs = ["main": magick, "info": identify ?? ""]
             version = said.split(separator: " ").dropFirst().prefix(2).joined(separator: " ")
         }
     }
 
-    /// The first line that a program prints; nil where it fails.
+    /// Returns the first line that a program prints; nil if the program fails.
     private static func ask(_ command: [String], _ folder: TemporaryFolder) -> String? {
         let file = folder.file("answer")
         guard let report = try? ChildProcess.run(command, output: file), report.status == 0 else { return nil }
         return textLines(of: file).first
     }
 
-    /// The work as a command line.
+    /// Returns the command line for an operation.
     ///
     /// - Parameters:
-    ///   - output: the name of what is written, ending in its format.
-    ///   - isAnimation: whether all frames are decoded, one over the other.
+    ///   - output: the output file; its extension selects the format.
+    ///   - isAnimation: whether to decode and composite all frames.
     func command(
         _ operation: BenchOperation, _ input: String, output: String, quality: Int, isAnimation: Bool
     ) -> [String] {
@@ -77,7 +77,7 @@ struct BenchPeer {
     private func vips(
         _ operation: BenchOperation, _ input: String, _ output: String, _ quality: Int, _ isAnimation: Bool
     ) -> [String] {
-        // PNG's Q is for palettes, and others have none.
+        // In PNG, Q applies to palettes; other formats have no Q.
         let hasQuality = ["jpg", "webp", "avif", "heic"].contains { output.hasSuffix(".\($0)") }
         let target = output + (hasQuality ? "[Q=\(quality)]" : "")
         return switch operation {
@@ -94,7 +94,7 @@ struct BenchPeer {
             + "i = Image.open(sys.argv[1])"
         let side = BenchOperation.side
         let save = "i.save(sys.argv[2], quality=\(quality))"
-        // JPEG has no palette and no alpha.
+        // JPEG has neither palette nor alpha.
         let fit = output.hasSuffix(".jpg") ? "i = i if i.mode in ('L', 'RGB', 'CMYK') else i.convert('RGB'); " : ""
         let work =
             switch operation {
@@ -110,7 +110,7 @@ struct BenchPeer {
     private func magick(
         _ operation: BenchOperation, _ input: String, _ output: String, _ quality: Int, _ isAnimation: Bool
     ) -> [String] {
-        // Of PNG it is the compression and the filter.
+        // For PNG, -quality sets compression level and filter.
         let options = output.hasSuffix(".png") ? [] : ["-quality", "\(quality)"]
         let side = BenchOperation.side
         switch operation {
@@ -126,7 +126,7 @@ struct BenchPeer {
     }
 }
 
-/// The lines at the beginning of a file that are not empty.
+/// Returns the non-empty lines within the first 16 KiB of a file.
 func textLines(of file: String) -> [String] {
     guard let file = try? File(reading: file), let bytes = try? file.bytes(at: 0, count: 16_384) else { return [] }
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)

@@ -2,9 +2,9 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// The measurement as text and JSON.
+/// Renders the measurement as text and JSON.
 extension BenchRun {
-    /// Whether wall times say more about the machine than about the work.
+    /// Whether the wall times are unreliable because of other load or waiting.
     private var isBusy: Bool {
         results.contains { result in
             result.own?.waited == true || result.processes.contains { $0.times?.waited == true }
@@ -17,11 +17,11 @@ extension BenchRun {
         let processor = Machine.processorName ?? machineName
         let runs = settings.runs == 1 ? "1 run" : "medians of \(settings.runs) runs"
         var lines = [
-            "coderhost \(coderHostVersion) on \(Machine.processorCount) × \(processor); \(runs) after one to warm up"
+            "coderhost \(coderHostVersion) on \(Machine.processorCount) × \(processor); \(runs) after one warm-up run"
         ]
         var table = TextTable("FILE", "OP", "CPU MS", "MIN", "SPREAD", "WALL MS", "MP/S", "MB/S", "PEAK MIB")
         for result in results where result.error == nil {
-            let file = printable(result.picture.file)
+            let file = printable(result.image.file)
             let cells = Self.cells(result.own)
             table.add(
                 file, result.operation.rawValue, cells.median, cells.minimum, cells.spread, cells.wall,
@@ -34,14 +34,14 @@ extension BenchRun {
             lines += ["", "\(kind.rawValue) is not installed: \(kind.remedy)"]
         }
         if isBusy {
-            lines += ["", "The machine is busy, or waits: wall times are well above CPU times. Trust the CPU times."]
+            lines += ["", "Wall times are well above CPU times: the machine is busy. Compare the CPU times."]
         }
         return lines
     }
 
     private var comparison: [String] {
         var lines = [
-            "", "As whole processes, start-up included, in turns; RATIO is the CPU time of coderhost by theirs:",
+            "", "Whole processes including start-up, run alternately; RATIO is coderhost's CPU time divided by theirs:",
         ]
         lines += peers.map { printable("  \($0.kind.rawValue): \($0.version), \($0.path)") } + [""]
         var table = TextTable(
@@ -51,9 +51,9 @@ extension BenchRun {
                 let cells = Self.cells(process.times)
                 let ratio = index == 0 ? "" : result.ratio(process).map { decimals($0, 2) }
                 table.add(
-                    printable(result.picture.file), result.operation.rawValue, process.name, cells.median,
+                    printable(result.image.file), result.operation.rawValue, process.name, cells.median,
                     cells.minimum, cells.spread, cells.wall, Self.mebibytes(process.peak),
-                    ratio ?? "fails: \(printable(String((process.problem ?? "").prefix(80))))")
+                    ratio ?? "failed: \(printable(String((process.problem ?? "").prefix(80))))")
             }
         }
         return lines + table.lines
@@ -71,7 +71,7 @@ extension BenchRun {
         )
     }
 
-    /// Three digits that mean something.
+    /// Formats milliseconds with about three significant digits.
     private static func milliseconds(_ seconds: Double) -> String {
         let value = seconds * 1000
         return decimals(value, value < 1 ? 3 : value < 100 ? 2 : 1)
@@ -126,24 +126,24 @@ extension BenchRun {
 
 extension BenchResult {
     var megapixelsPerSecond: Double? { rate(Double(pixelCount)) }
-    /// Of the file as it is stored.
-    var megabytesPerSecond: Double? { rate(Double(picture.byteCount)) }
+    /// The throughput in bytes of the compressed file.
+    var megabytesPerSecond: Double? { rate(Double(image.byteCount)) }
 
     private func rate(_ amount: Double) -> Double? {
-        // Nothing is looked at but the header.
+        // `info` reads only the header, so it has no throughput.
         guard operation != .info, let own, own.processor.median > 0 else { return nil }
         return amount / 1e6 / own.processor.median
     }
 
     fileprivate var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
-            ("file", .string(picture.file)), ("format", .string(picture.format.id)),
-            ("width", .integer(picture.size.width)), ("height", .integer(picture.size.height)),
-            ("frame_count", .integer(picture.frameCount)), ("bytes", .integer(picture.byteCount)),
+            ("file", .string(image.file)), ("format", .string(image.format.id)),
+            ("width", .integer(image.size.width)), ("height", .integer(image.size.height)),
+            ("frame_count", .integer(image.frameCount)), ("bytes", .integer(image.byteCount)),
             ("operation", .string(operation.rawValue)), ("in_process", own?.json ?? .null),
             ("megapixels_per_second", megapixelsPerSecond.map(JSONValue.real) ?? .null),
             ("megabytes_per_second", megabytesPerSecond.map(JSONValue.real) ?? .null),
-            ("peak", peak?.json ?? .null), ("isolation", IsolationRendering.json(picture.isolation)),
+            ("peak", peak?.json ?? .null), ("isolation", IsolationRendering.json(image.isolation)),
         ]
         if !processes.isEmpty {
             members.append(

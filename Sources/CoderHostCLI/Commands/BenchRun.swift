@@ -2,19 +2,19 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// The measurement of some operations on some pictures.
+/// Measures operations on images.
 struct BenchRun {
     let settings: BenchSettings
     let skipped: [(file: String, error: CoderError, isNamed: Bool)]
-    private let pictures: [BenchPicture]
+    private let images: [BenchImage]
     private let host: CoderHost
     private let folder: TemporaryFolder
     private(set) var peers: [BenchPeer] = []
     private(set) var missing: [BenchPeer.Kind] = []
     private(set) var results: [BenchResult] = []
 
-    init(_ gathered: BenchPictures, _ settings: BenchSettings, _ host: CoderHost, _ folder: TemporaryFolder) {
-        pictures = gathered.pictures
+    init(_ gathered: BenchImages, _ settings: BenchSettings, _ host: CoderHost, _ folder: TemporaryFolder) {
+        images = gathered.images
         skipped = gathered.skipped
         self.settings = settings
         self.host = host
@@ -24,28 +24,28 @@ struct BenchRun {
         }
     }
 
-    /// Measures until it is done, or interrupted.
+    /// Measures until all operations are done, or until an interrupt.
     ///
-    /// All processes first: what they have in memory cannot be told once this one has had more.
+    /// Measures the child processes first: their peak memory is unknown once this process has used more memory.
     mutating func measure() {
-        let total = pictures.count * settings.operations.count
+        let total = images.count * settings.operations.count
         var progress = ProgressLine(total: 2 * total)
         defer { progress.clear() }
-        for picture in pictures {
+        for image in images {
             var copy: String?
             for operation in settings.operations where Interruption.signal == nil {
-                progress.show(results.count, "\(operation.rawValue) \(picture.file)")
-                var result = BenchResult(picture: picture, operation: operation)
-                if operation == .encode, copy == nil { copy = makeCopy(of: picture, &result) }
-                if result.problem == nil { measureProcesses(&result, operation == .encode ? copy ?? "" : picture.file) }
+                progress.show(results.count, "\(operation.rawValue) \(image.file)")
+                var result = BenchResult(image: image, operation: operation)
+                if operation == .encode, copy == nil { copy = makeCopy(of: image, &result) }
+                if result.problem == nil { measureProcesses(&result, operation == .encode ? copy ?? "" : image.file) }
                 results.append(result)
             }
         }
         for index in results.indices where Interruption.signal == nil {
-            progress.show(total + index, "\(results[index].operation.rawValue) \(results[index].picture.file)")
+            progress.show(total + index, "\(results[index].operation.rawValue) \(results[index].image.file)")
             do throws(CoderError) {
                 results[index].own = try measureHere(results[index])
-                // What only failed as a process has no error of its own.
+                // An operation that failed only as a child process has no CoderError yet.
                 if let problem = results[index].problem { throw CoderError(.inputOutput, problem) }
             } catch {
                 results[index].error = error
@@ -56,7 +56,7 @@ struct BenchRun {
     // MARK: In this process
 
     private func measureHere(_ result: BenchResult) throws(CoderError) -> BenchTimes? {
-        let work = try result.operation.prepare(result.picture, settings, host)
+        let work = try result.operation.prepare(result.image, settings, host)
         try work()
         var samples: [BenchTimes.Sample] = []
         for _ in 0..<settings.runs {
@@ -72,20 +72,20 @@ struct BenchRun {
 
     // MARK: As processes
 
-    /// An uncompressed copy, which everybody can read.
-    private func makeCopy(of picture: BenchPicture, _ result: inout BenchResult) -> String {
-        let path = folder.file("copy-\(picture.order).\(picture.hasAlpha ? "pam" : "ppm")")
-        let words = BenchOperation.convert.arguments(picture.file, output: path, settings)
+    /// Makes an uncompressed copy, which all programs can read.
+    private func makeCopy(of image: BenchImage, _ result: inout BenchResult) -> String {
+        let path = folder.file("copy-\(image.order).\(image.hasAlpha ? "pam" : "ppm")")
+        let words = BenchOperation.convert.arguments(image.file, output: path, settings)
         if start([executablePath ?? ""] + words)?.status != 0 {
-            result.problem = complaint ?? "it cannot be decoded for encode"
+            result.problem = errorLine ?? "cannot decode the image for encode"
         }
         return path
     }
 
     private mutating func measureProcesses(_ result: inout BenchResult, _ input: String) {
-        let format = result.operation.outputFormat(result.picture, settings, host)
+        let format = result.operation.outputFormat(result.image, settings, host)
         let output = folder.file("out." + (format.map { host.manager.fileExtension(of: $0) } ?? "none"))
-        let isAnimation = result.picture.frameCount > 1
+        let isAnimation = result.image.frameCount > 1
         var commands = [
             [executablePath ?? ""] + result.operation.arguments(input, output: output, settings)
         ]
@@ -95,16 +95,16 @@ struct BenchRun {
         }
         var processes = [BenchProcess(name: "coderhost")] + peers.map { BenchProcess(name: $0.kind.rawValue) }
         var samples = [[BenchTimes.Sample]](repeating: [], count: commands.count)
-        // Alone, one run tells the memory; beside others, everybody has a turn in each round, the first to warm up.
+        // Without peers, one run measures the memory. With peers, each round runs all programs; round 0 is the warm-up.
         for round in 0...(peers.isEmpty ? 0 : settings.runs) {
             for index in commands.indices where processes[index].problem == nil {
                 guard let report = start(commands[index]) else {
                     if Interruption.signal != nil { return }
-                    processes[index].problem = "it cannot be started"
+                    processes[index].problem = "cannot start the program"
                     continue
                 }
                 guard report.status == 0 else {
-                    processes[index].problem = complaint ?? "it ended with \(report.status)"
+                    processes[index].problem = errorLine ?? "exit code \(report.status)"
                     continue
                 }
                 processes[index].peak = max(processes[index].peak ?? BenchPeak(), BenchPeak(report))
@@ -126,32 +126,32 @@ struct BenchRun {
         do { return try ChildProcess.run(command, errors: folder.file("errors")) } catch { return nil }
     }
 
-    /// What the last process said was wrong.
-    private var complaint: String? {
+    /// The error message of the last process.
+    private var errorLine: String? {
         let lines = textLines(of: folder.file("errors"))
-        // Python says at the end what it is about.
+        // The last line of a Python traceback is the message.
         return lines.first?.hasPrefix("Traceback") == true ? lines.last : lines.first
     }
 }
 
-/// What one operation on one picture costs.
+/// The result of one operation on one image.
 struct BenchResult {
-    var picture: BenchPicture
+    var image: BenchImage
     var operation: BenchOperation
     var own: BenchTimes?
     var peak: BenchPeak?
-    /// `coderhost` first; empty where it is measured alone.
+    /// All measured processes, `coderhost` first; empty without peers.
     var processes: [BenchProcess] = []
-    /// What this program said as a process of its own, where it failed.
+    /// The error message of `coderhost` as a child process.
     var problem: String?
     var error: CoderError?
 
-    /// Pixels that are looked at: of all frames where all are decoded.
+    /// The number of processed pixels: of all frames for `decode`, else of one frame.
     var pixelCount: Int {
-        (picture.size.area ?? 0) * (operation == .decode ? picture.frameCount : 1)
+        (image.size.area ?? 0) * (operation == .decode ? image.frameCount : 1)
     }
 
-    /// The CPU time of `coderhost` by that of another program.
+    /// Returns the CPU time of `coderhost` divided by the CPU time of another program.
     func ratio(_ process: BenchProcess) -> Double? {
         guard let own = processes.first?.times, let other = process.times, other.processor.median > 0 else {
             return nil
@@ -160,7 +160,7 @@ struct BenchResult {
     }
 }
 
-/// A program as a whole, start-up included.
+/// A measured child process, start-up included.
 struct BenchProcess {
     var name: String
     var times: BenchTimes?
@@ -168,10 +168,10 @@ struct BenchProcess {
     var problem: String?
 }
 
-/// The most memory that a process had.
+/// The peak memory of a process.
 struct BenchPeak: Comparable {
     var bytes = 0
-    /// Whether it was that or less.
+    /// Whether `bytes` is only an upper bound.
     var isBound = true
 
     init() {}
@@ -184,7 +184,7 @@ struct BenchPeak: Comparable {
     static func < (a: BenchPeak, b: BenchPeak) -> Bool { a.bytes < b.bytes }
 }
 
-/// Times of some runs.
+/// The times of several runs.
 struct BenchTimes {
     /// - Units: seconds.
     struct Sample {
@@ -215,6 +215,6 @@ struct BenchTimes {
         wall = Distribution(samples.map(\.wall))
     }
 
-    /// Whether much of the time went to others, or to waiting.
+    /// Whether wall time clearly exceeds CPU time, because of other load or waiting.
     var waited: Bool { wall.median > processor.median * 1.3 + 0.002 }
 }

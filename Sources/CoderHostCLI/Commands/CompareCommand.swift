@@ -2,44 +2,42 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Tells how far two pictures are apart.
+/// Measures the difference between two images.
 enum CompareCommand: Command {
     static let specification = CommandSpecification(
-        name: "compare", summary: "tell how far two pictures are apart", operands: "A B", operandCount: 2...2,
+        name: "compare", summary: "measure the difference between two images", operands: "A B", operandCount: 2...2,
         examples: [
-            ("coderhost compare photo.png photo.jpg", "a table of all metrics; exit 0 where they are the same, else 1"),
-            ("coderhost compare a.png b.webp --within psnr=40,max=8", "exit 0 where they are close enough"),
-            ("coderhost compare a.png b.png --metric ssim --json", "one number, for programs"),
-            ("coderhost compare a.png b.png --diff d.png --amplify 20", "the difference as a picture"),
-            ("coderhost compare cat.gif cat.webp", "animations, frame by frame; the worst is told"),
-            ("coderhost compare cat.gif cat.webp --frame 3", "one frame of both"),
+            ("coderhost compare photo.png photo.jpg", "all metrics; exit code 0 if identical, else 1"),
+            ("coderhost compare a.png b.webp --within psnr=40,max=8", "exit code 0 if within the bounds"),
+            ("coderhost compare a.png b.png --metric ssim --json", "one metric as JSON"),
+            ("coderhost compare a.png b.png --diff d.png --amplify 20", "the difference as an image"),
+            ("coderhost compare cat.gif cat.webp", "animations: shows the worst frame"),
+            ("coderhost compare cat.gif cat.webp --frame 3", "compare frame 3 only"),
         ],
         options: [
             OptionSpecification(
-                "--metric", value: "NAMES", help: "of psnr,ssim,max,mae,count only these (default: all)"),
+                "--metric", value: "NAMES", help: "metrics to show: psnr,ssim,max,mae,count (default: all)"),
             OptionSpecification(
                 "--within", value: "BOUNDS",
                 help:
-                    "metric=number,…: exit 0 where psnr and ssim are at least, max, mae and count at most that "
-                    + "(default: nothing may differ)"),
+                    "METRIC=N,… for exit 0: minimum psnr, ssim; maximum others (default: identical)"),
             OptionSpecification(
                 "--diff", value: "FILE",
                 help:
-                    "write the absolute difference as a picture, of an animation that of its worst frame (default: "
-                    + "none)"),
+                    "write the difference image, of the worst frame for animations (default: none)"),
             OptionSpecification(
-                "--amplify", value: "N", help: "how many times the difference is shown in --diff (default: 8)"),
+                "--amplify", value: "N", help: "multiply the difference in --diff by N, 1 to 65535 (default: 8)"),
             OptionSpecification(
-                "--frame", value: "N", help: "compare this frame of both alone, from 0 (default: all)"),
+                "--frame", value: "N", help: "compare frame N only, from 0 (default: all)"),
             OptionSpecification(
-                "--coder", value: "ID", help: "decode both with this coder and no other (default: the best)"),
-            OptionSpecification("--no-overwrite", help: "fail where the picture of --diff exists"),
+                "--coder", value: "ID", help: "decode both with this coder only (default: the best)"),
+            OptionSpecification("--no-overwrite", help: "fail if the --diff file exists"),
         ],
         notes: """
 
-            Pictures are compared upright, as RGBA with premultiplied alpha, 8 bits a sample or 16 where either has
-            more. Colours are compared as they are stored. psnr is in dB, ssim the mean over channels (1 = same), max
-            and mae are steps of a sample, count is pixels.
+            Images are compared upright, as RGBA with premultiplied alpha, with 8 bits per sample, or 16 if
+            one image has more than 8. Colors are compared as stored. Units: psnr in dB; ssim is the mean over
+            channels (1 = identical); max and mae in sample values; count in pixels.
 
             """)
 
@@ -47,21 +45,22 @@ enum CompareCommand: Command {
         let host = try arguments.host()
         let files = arguments.operands
         if files == ["-", "-"] {
-            throw UsageError("standard input is one picture, not two", hint: "name a file", command: "compare")
+            throw UsageError(
+                "standard input can be only one of the images", hint: "pass a file for the other", command: "compare")
         }
         let bounds = try CompareBound.list(arguments.all("--within"))
         let wanted = try CompareMetric.list(arguments.all("--metric"))
-        // What is asked for is shown.
+        // Metrics with a bound are shown, too.
         let metrics = CompareMetric.allCases.filter { metric in
             wanted.contains(metric) || bounds.contains { $0.metric == metric }
         }
         let frame = try arguments.integer("--frame", 0...1_000_000)
         let gain = try arguments.integer("--amplify", 1...65_535)
         if gain != nil, !arguments.has("--diff") {
-            throw UsageError("--amplify is for the picture of --diff", hint: "add --diff FILE", command: "compare")
+            throw UsageError("--amplify needs --diff", hint: "add --diff FILE", command: "compare")
         }
         let target = try arguments.value("--diff").map { text throws(UsageError) in
-            if text.isEmpty { throw UsageError("--diff needs a name") }
+            if text.isEmpty { throw UsageError("--diff needs a file name") }
             return text
         }
         var subject = files[0]
@@ -72,7 +71,7 @@ enum CompareCommand: Command {
                 &subject)
             if let target, run.isComparable {
                 subject = target
-                try write(try run.picture(gain: gain ?? 8), to: target, arguments, host)
+                try write(try run.image(gain: gain ?? 8), to: target, arguments, host)
                 run.diff = target
             }
             show(run, arguments, isTaken: target == "-")
@@ -94,20 +93,20 @@ enum CompareCommand: Command {
         run.lines.forEach(out)
     }
 
-    // MARK: The picture of the difference
+    // MARK: The image of the difference
 
     private static func format(_ path: String, _ host: CoderHost) -> ImageFormat {
         guard path != "-", let suffix = FileName(path).suffix?.lowercased() else { return "png" }
         return host.manager.format(named: suffix)
     }
 
-    /// Refuses what could not be written, before anything is decoded.
+    /// Refuses an output that cannot be written, before decoding.
     private static func examine(
         _ path: String, _ arguments: ParsedArguments, _ host: CoderHost, _ subject: inout String
     ) throws(CoderError) {
         subject = path
         if path == "-" && Console.outputIsTerminal {
-            throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
+            throw CoderError(.cannotCreate, "an image is not written to a terminal", hint: "redirect standard output")
         }
         let format = format(path, host)
         guard host.manager.canEncode(to: format) else { throw host.manager.absence(ofEncoderFor: format) }
@@ -125,6 +124,6 @@ enum CompareCommand: Command {
 }
 
 extension ExitCode {
-    /// The answer of `compare` that says "no", as that of `diff`.
+    /// The images differ; the same code as of `diff`.
     static let differs = ExitCode.partialFailure
 }

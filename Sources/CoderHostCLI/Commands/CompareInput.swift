@@ -3,12 +3,12 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// One of the two files that are compared.
+/// One of the two compared files.
 struct CompareInput {
     let file: String
     let session: DecodeSession
     let profile: [UInt8]
-    /// Whether there is a second frame.
+    /// Whether the file has a second frame.
     let isAnimation: Bool
 
     init(_ file: String, _ host: CoderHost, coder: String?) throws(CoderError) {
@@ -19,13 +19,13 @@ struct CompareInput {
         isAnimation = try session.frameInfo(1) != nil
     }
 
-    /// As it is seen, upright.
+    /// The upright size.
     var size: PixelSize { session.pendingOrientation.applied(to: session.info.size) }
 
     func frameCount() throws(CoderError) -> Int { isAnimation ? try session.frames().count : 1 }
 
-    /// A frame as it is seen, upright.
-    func picture(_ index: Int) throws(CoderError) -> PixelBuffer {
+    /// Decodes a composited frame, upright.
+    func image(_ index: Int) throws(CoderError) -> PixelBuffer {
         let pixels = index == 0 && !isAnimation ? try session.decodeImage() : try session.decodeFrame(index).pixels
         return try PixelConverter.upright(pixels, session.pendingOrientation)
     }
@@ -38,7 +38,7 @@ struct CompareInput {
         ])
     }
 
-    /// Whether both say the same about their colours.
+    /// Whether both images have the same color description.
     func describesColors(as other: CompareInput) -> Bool {
         profile == other.profile && session.info.color.codePoints == other.session.info.color.codePoints
     }

@@ -2,11 +2,11 @@ import CoderHost
 import CommandLineKit
 import ImageProcessing
 
-/// A number that says how far two pictures are apart.
+/// A metric for the difference between two images.
 enum CompareMetric: String, CaseIterable {
     case psnr, ssim, max, mae, count
 
-    func value(of comparison: PictureComparison) -> Double {
+    func value(of comparison: ImageComparison) -> Double {
         switch self {
         case .psnr: comparison.psnr
         case .ssim: comparison.ssim ?? 1
@@ -16,23 +16,23 @@ enum CompareMetric: String, CaseIterable {
         }
     }
 
-    /// Whether a larger value means that the pictures are closer.
-    var growsWithLikeness: Bool { self == .psnr || self == .ssim }
+    /// Whether a larger value means more similar images.
+    var isHigherBetter: Bool { self == .psnr || self == .ssim }
 
-    func isWorse(_ a: PictureComparison, than b: PictureComparison) -> Bool {
-        growsWithLikeness ? value(of: a) < value(of: b) : value(of: a) > value(of: b)
+    func isWorse(_ a: ImageComparison, than b: ImageComparison) -> Bool {
+        isHigherBetter ? value(of: a) < value(of: b) : value(of: a) > value(of: b)
     }
 
     static func named(_ word: some StringProtocol) throws(UsageError) -> CompareMetric {
         if let metric = CompareMetric(rawValue: word.lowercased()) { return metric }
         let names = allCases.map(\.rawValue)
         throw UsageError(
-            "there is no metric \(word)",
+            "unknown metric \(word)",
             hint: OptionCheck.nearest(word.lowercased(), names).map { "did you mean \($0)?" }
                 ?? "metrics: \(names.joined(separator: ", "))")
     }
 
-    /// A comma-separated list; all where nothing was asked for.
+    /// Parses comma-separated lists; returns all metrics if there is no list.
     static func list(_ texts: [String]) throws(UsageError) -> [CompareMetric] {
         var wanted: Set<CompareMetric> = []
         for text in texts {
@@ -45,7 +45,7 @@ enum CompareMetric: String, CaseIterable {
 
     // MARK: Text
 
-    func text(_ comparison: PictureComparison) -> String {
+    func text(_ comparison: ImageComparison) -> String {
         switch self {
         case .psnr: comparison.isSame ? "inf dB" : decimals(comparison.psnr, 2) + " dB"
         case .ssim: decimals(comparison.ssim ?? 1, 5)
@@ -55,7 +55,7 @@ enum CompareMetric: String, CaseIterable {
         }
     }
 
-    func note(_ comparison: PictureComparison) -> String {
+    func note(_ comparison: ImageComparison) -> String {
         switch self {
         case .max:
             guard let place = comparison.place else { return "" }
@@ -67,7 +67,7 @@ enum CompareMetric: String, CaseIterable {
         }
     }
 
-    func json(_ comparison: PictureComparison) -> JSONValue {
+    func json(_ comparison: ImageComparison) -> JSONValue {
         switch self {
         case .psnr: comparison.isSame ? .null : .real(comparison.psnr)
         case .ssim: .real(comparison.ssim ?? 1)
@@ -83,11 +83,11 @@ enum CompareMetric: String, CaseIterable {
     }
 }
 
-extension PictureComparison.Place {
+extension ImageComparison.Place {
     var channelName: String { ["red", "green", "blue", "alpha"][channel] }
 }
 
-/// A number with so many digits behind the point.
+/// Formats a number with a fixed number of decimals.
 func decimals(_ value: Double, _ digits: Int) -> String {
     var power = 1.0
     for _ in 0..<digits { power *= 10 }
@@ -101,21 +101,21 @@ func decimals(_ value: Double, _ digits: Int) -> String {
         ? "\(sign)\(whole)" : "\(sign)\(whole)." + String(repeating: "0", count: digits - fraction.count) + fraction
 }
 
-/// How far pictures may be apart: the least likeness, or the greatest difference.
+/// A bound of a metric: a minimum of similarity or a maximum of difference.
 struct CompareBound {
     var metric: CompareMetric
     var limit: Double
 
-    func holds(_ comparison: PictureComparison) -> Bool {
+    func holds(_ comparison: ImageComparison) -> Bool {
         let value = metric.value(of: comparison)
-        return metric.growsWithLikeness ? value >= limit : value <= limit
+        return metric.isHigherBetter ? value >= limit : value <= limit
     }
 
     var text: String {
-        "\(metric.growsWithLikeness ? "at least" : "at most") \(JSONValue.real(limit).text)"
+        "\(metric.isHigherBetter ? "at least" : "at most") \(JSONValue.real(limit).text)"
     }
 
-    /// The values of `--within`: `psnr=40,max=3`.
+    /// Parses the values of `--within`, for example `psnr=40,max=3`.
     static func list(_ texts: [String]) throws(UsageError) -> [CompareBound] {
         var bounds: [CompareBound] = []
         for text in texts {
@@ -124,7 +124,8 @@ struct CompareBound {
                 let metric = try CompareMetric.named(pair[0])
                 guard pair.count == 2, let limit = Double(String(pair[1])), limit.isFinite, limit >= 0 else {
                     throw UsageError(
-                        "--within \"\(part)\" is not of the form metric=number", hint: "for example psnr=40,max=3")
+                        "invalid --within value \"\(part)\": expected METRIC=N",
+                        hint: "for example --within psnr=40,max=3")
                 }
                 bounds.append(CompareBound(metric: metric, limit: limit))
             }

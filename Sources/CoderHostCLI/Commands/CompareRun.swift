@@ -3,11 +3,11 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// Two files, compared frame by frame.
+/// Compares two files frame by frame.
 struct CompareRun {
     private struct Frame {
         var index: Int
-        var comparison: PictureComparison
+        var comparison: ImageComparison
         var hasSameDuration: Bool
     }
 
@@ -21,7 +21,9 @@ struct CompareRun {
     private(set) var warnings: [String] = []
     var diff: String?
 
-    /// - Parameter subject: the file that an error is about.
+    /// Decodes and compares the files.
+    ///
+    /// - Parameter subject: the file that caused an error.
     init(
         _ files: [String], _ host: CoderHost, coder: String?, metrics: [CompareMetric], bounds: [CompareBound],
         frame: Int?, _ subject: inout String
@@ -36,7 +38,7 @@ struct CompareRun {
         self.bounds = bounds
         isAnimation = frame == nil && (a.isAnimation || b.isAnimation)
         if !a.describesColors(as: b) {
-            warnings.append("their colours are described differently; they are compared as they are stored")
+            warnings.append("the color profiles differ; stored values are compared")
         }
         guard a.size == b.size else { return }
         let needsSSIM = metrics.contains(.ssim) || bounds.contains { $0.metric == .ssim }
@@ -46,12 +48,12 @@ struct CompareRun {
         for index in indices {
             progress.show(index - indices.lowerBound, "frame \(index)")
             subject = a.file
-            let first = try a.picture(index)
+            let first = try a.image(index)
             subject = b.file
-            let second = try b.picture(index)
+            let second = try b.image(index)
             frames.append(
                 Frame(
-                    index: index, comparison: try PictureComparison(first, second, measuresSSIM: needsSSIM),
+                    index: index, comparison: try ImageComparison(first, second, measuresSSIM: needsSSIM),
                     hasSameDuration: isAnimation ? try Self.haveSameDuration(a, b, index) : true))
         }
     }
@@ -66,9 +68,9 @@ struct CompareRun {
             == UInt64(second.numerator) * UInt64(first.denominator)
     }
 
-    // MARK: Answers
+    // MARK: Results
 
-    /// Whether there is anything to measure.
+    /// Whether the images have the same size.
     var isComparable: Bool { a.size == b.size }
 
     var isSame: Bool {
@@ -76,41 +78,41 @@ struct CompareRun {
             && frames.allSatisfy { $0.comparison.isSame && $0.hasSameDuration }
     }
 
-    /// Whether what was asked for holds: the bounds, or that nothing differs.
+    /// Whether all bounds hold, or, without bounds, whether the images are identical.
     var passes: Bool {
         guard isComparable, counts.a == counts.b else { return false }
         if bounds.isEmpty { return isSame }
         return frames.allSatisfy { frame in bounds.allSatisfy { $0.holds(frame.comparison) } }
     }
 
-    /// The frame that is worst by a metric, the first of several.
+    /// Returns the first frame with the worst value of a metric.
     private func worst(_ metric: CompareMetric) -> Frame {
         frames.dropFirst().reduce(frames[0]) { metric.isWorse($1.comparison, than: $0.comparison) ? $1 : $0 }
     }
 
     private var framesOfOtherDuration: Int { frames.count { !$0.hasSameDuration } }
 
-    /// The difference of the frame that is the worst by PSNR, amplified.
-    func picture(gain: Int) throws(CoderError) -> DecodedImage {
+    /// Returns the amplified difference of the frame with the lowest PSNR.
+    func image(gain: Int) throws(CoderError) -> DecodedImage {
         let index = worst(.psnr).index
-        let pixels = try PictureComparison.picture(try a.picture(index), try b.picture(index), gain: gain)
+        let pixels = try ImageComparison.image(try a.image(index), try b.image(index), gain: gain)
         let info = ImageInfo(size: pixels.size, nativeFormat: pixels.format, bitDepth: pixels.format.bits)
         return DecodedImage(info: info, pixels: pixels, format: a.session.format, coder: a.session.coder.id)
     }
 
     // MARK: Output
 
-    /// What keeps the pictures from being compared, or from being the same, beside their pixels.
+    /// The differences in size, frame count and durations.
     var differences: [String] {
         guard isComparable else {
-            return ["\(a.file) is \(a.size) and \(b.file) is \(b.size): pictures of two sizes cannot be measured"]
+            return ["\(a.file) is \(a.size) and \(b.file) is \(b.size): cannot compare images of different sizes"]
         }
         var result: [String] = []
         if counts.a != counts.b {
             result.append("\(a.file) has \(frameCount(counts.a)) and \(b.file) has \(frameCount(counts.b))")
         }
         if framesOfOtherDuration > 0 {
-            result.append("\(frameCount(framesOfOtherDuration)) of \(frames.count) last differently")
+            result.append("\(frameCount(framesOfOtherDuration)) of \(frames.count) have different durations")
         }
         return result
     }
@@ -120,7 +122,7 @@ struct CompareRun {
     var lines: [String] {
         guard isComparable else { return [] }
         let verdict =
-            isSame ? "the same" : bounds.isEmpty ? "different" : passes ? "different, within bounds" : "out of bounds"
+            isSame ? "identical" : bounds.isEmpty ? "different" : passes ? "different, within bounds" : "out of bounds"
         let bits = frames[0].comparison.bits
         let many = isAnimation ? ", \(frameCount(frames.count))" : ""
         var table = isAnimation ? TextTable("METRIC", "WORST", "FRAME", "NOTE") : TextTable("METRIC", "VALUE", "NOTE")
@@ -128,7 +130,7 @@ struct CompareRun {
             let frame = worst(metric)
             var notes = [metric.note(frame.comparison)].filter { !$0.isEmpty }
             for bound in bounds where bound.metric == metric {
-                notes.append("\(bound.text) asked for\(bound.holds(frame.comparison) ? "" : ": FAILS")")
+                notes.append("required: \(bound.text)\(bound.holds(frame.comparison) ? "" : ", FAILED")")
             }
             let (value, note) = (metric.text(frame.comparison), notes.joined(separator: "; "))
             if isAnimation {
@@ -142,7 +144,7 @@ struct CompareRun {
     }
 
     var json: JSONValue {
-        func values(_ comparison: (CompareMetric) -> PictureComparison) -> JSONValue {
+        func values(_ comparison: (CompareMetric) -> ImageComparison) -> JSONValue {
             .object(metrics.map { ($0.rawValue, $0.json(comparison($0))) })
         }
         var members: [(key: String, value: JSONValue)] = [

@@ -2,46 +2,50 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Decodes pictures and writes them in another format.
+/// Converts images to another format.
 enum ConvertCommand: Command {
     static let specification = CommandSpecification(
-        name: "convert", summary: "write pictures in another format", operands: "IN…", operandCount: 1...1_000_000,
+        name: "convert", summary: "convert images to another format", operands: "IN…",
+        operandCount: 1...1_000_000,
         examples: [
-            ("coderhost convert photo.heic -o photo.png", "the format follows from the name"),
-            ("coderhost convert *.heic -o out/ -f jpeg -q 85", "many at once, into a folder"),
-            ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "names from a template"),
-            ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "an option of the coder"),
-            ("coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --target-size 300k", "for the web"),
-            ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "a background where the format has no alpha"),
-            ("coderhost convert - -o - -f png < in.webp > out.png", "in a pipe"),
-            ("coderhost convert cat.gif -o cat.webp", "an animation stays one, where the format holds it"),
-            ("coderhost convert cat.gif --frame 3 -o cat.png", "one frame of an animation"),
-            ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "every image of a file"),
+            ("coderhost convert photo.heic -o photo.png", "convert HEIC to PNG"),
+            ("coderhost convert *.heic -o out/ -f jpeg -q 85", "convert many files into a folder"),
+            ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "name outputs by a template"),
+            ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "set an option of the coder"),
+            (
+                "coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --target-size 300k",
+                "prepare for the web"
+            ),
+            ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "fill transparent pixels"),
+            ("coderhost convert - -o - -f png < in.webp > out.png", "convert in a pipe"),
+            ("coderhost convert cat.gif -o cat.webp", "convert an animation"),
+            ("coderhost convert cat.gif --frame 3 -o cat.png", "extract frame 3"),
+            ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "extract all images of a file"),
         ],
         options: [
             OptionSpecification(
                 "-o", "--output", value: "OUT",
-                help: "file, existing folder ending in /, template with the input's {dir}{stem} {ext} {n} {w} {h}, or -"
-            ),
+                help: "file, folder/, - or template of {dir} {stem} {ext} {n} {w} {h} {item}"),
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
-                help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
+                help: "output format (default: by output name, else PNG with alpha or JPEG)"),
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
             OptionSpecification(
-                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256 (default: as it is)")
-        ] + PictureChanges.specification + PictureChanges.transforms + [
+                "--resize", value: "SIZE",
+                help: "target size in px: 800x600, 800x, x600, or 256 for 256x256 (default: keep)")
+        ] + ImageChanges.specification + ImageChanges.transforms + [
             OptionSpecification(
                 "--limit-bytes", value: "SIZE",
-                help: "make it so small that its pixels take at most so many bytes (default: no limit)"),
+                help: "shrink until the decoded pixels fit; bytes, k, M, G (default: no limit)")
         ] + ItemChoice.specification + [
-            OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
+            OptionSpecification("--frame", value: "N", help: "write frame N only, from 0 (default: all)"),
             OptionSpecification(
-                "--first-frame", help: "write the first frame alone, even where the format holds animations"),
-            OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),
+                "--first-frame", help: "write the first frame only"),
+            OptionSpecification("--incomplete", help: "write the available part of a truncated image"),
             OptionSpecification(
-                "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
+                "--keep", value: "KINDS", help: "metadata to keep: exif,icc,xmp,iptc,text (default: all)"),
             OptionSpecification(
-                "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
+                "--strip", value: "KINDS", help: "metadata to remove: exif,icc,xmp,iptc,text or all (default: none)"),
         ] + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -50,7 +54,7 @@ enum ConvertCommand: Command {
 }
 
 extension ConvertJob {
-    /// Converts all inputs, and tells what became of each.
+    /// Converts all inputs and reports each result.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
         let batch = Batch<Outcome>(arguments.operands) { [self] _, file, result in
@@ -69,7 +73,7 @@ extension ConvertJob {
                 }
             }
         }
-        // Host and worker never run at the same time; on one processor the wake-up is cheaper.
+        // Host and worker alternate, so binding both to one processor makes wake-ups cheaper.
         let isBound = host.configuration.isolation.mode == .require
         return batch.run(threads: threads, isBound: isBound) { [self] index, file throws(CoderError) in
             try convert(file, number: index)

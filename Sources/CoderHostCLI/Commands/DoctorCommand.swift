@@ -2,15 +2,15 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Explains the installation: folders, plugins, limits; loads no plugin.
+/// Reports folders, plugins, limits, trust and isolation. Loads no plugin.
 enum DoctorCommand: Command {
     static let specification = CommandSpecification(
-        name: "doctor", summary: "explain the installation, for a bug report", operands: "[isolation]",
+        name: "doctor", summary: "report on the installation", operands: "[isolation]",
         operandCount: 0...1,
         examples: [
-            ("coderhost doctor", "folders in order, problems and what helps"),
-            ("coderhost doctor isolation", "what sandboxes plugins here, and what kernel or container deny"),
-            ("coderhost doctor --json", "the same for a program; the exit code is 69 when something is wrong"),
+            ("coderhost doctor", "folders, plugins, problems and remedies"),
+            ("coderhost doctor isolation", "available sandbox mechanisms on this system"),
+            ("coderhost doctor --json", "the report as JSON; exit code 69 if there is a problem"),
         ],
         options: [])
 
@@ -19,9 +19,9 @@ enum DoctorCommand: Command {
         if let part = arguments.operands.first {
             guard part == "isolation" else {
                 throw UsageError(
-                    "doctor cannot look at \(part)",
+                    "unknown subcommand \"\(part)\"",
                     hint: OptionCheck.nearest(part, ["isolation"]).map { "did you mean doctor \($0)?" }
-                        ?? "it can look at isolation, or with no word at everything", command: "doctor")
+                        ?? "use coderhost doctor, or coderhost doctor isolation", command: "doctor")
             }
             let isolation = DoctorIsolation(host)
             if arguments.has("--json") {
@@ -32,7 +32,7 @@ enum DoctorCommand: Command {
             return isolation.isSufficient ? .success : .unavailable
         }
         let plugins = host.plugins
-        // What somebody decided is no problem.
+        // Disabled and shadowed plugins are choices of the user, not problems.
         let setAside = plugins.filter { $0.status.state == .disabled || $0.status.state == .shadowed }
         let problems = plugins.filter { !$0.status.isUsable && !setAside.contains($0) }
         let missing = Catalogue.plugins.filter { known in
@@ -50,9 +50,9 @@ enum DoctorCommand: Command {
         Console.out("executable \(executablePath ?? "unknown")")
         Console.out("")
         Console.out("Plugin folders, first to last:")
-        for directory in host.configuration.directories {
+        for directory in host.configuration.search.directories {
             let count = plugins.filter { $0.directory == directory }.count
-            let state = FileStatus.of(directory.path)?.isDirectory == true ? "\(count) plugins" : "not there"
+            let state = FileStatus.of(directory.path)?.isDirectory == true ? "\(count) plugins" : "missing"
             Console.out("  \(directory.path)  (\(directory.origin.rawValue)): \(state)")
         }
         Console.out("")
@@ -72,12 +72,12 @@ enum DoctorCommand: Command {
             Console.out("  \(plugin.path)")
             for note in plugin.manifest?.isolationNotes ?? [] { Console.out("    note: \(note)") }
             if refused.contains(plugin) {
-                Console.out("    refused: there is no sandbox here")
+                Console.out("    refused: this system has no sandbox")
                 Console.out("    try: coderhost doctor isolation")
             }
         }
         if !missing.isEmpty {
-            Console.out("  known, but not installed: \(missing.map(\.file).joined(separator: ", "))")
+            Console.out("  available, but not installed: \(missing.map(\.file).joined(separator: ", "))")
         }
         Console.out("")
         let limits = host.configuration.limits
@@ -92,7 +92,7 @@ enum DoctorCommand: Command {
 
     private static func document(
         _ host: CoderHost, _ plugins: [PluginRecord], _ problems: [PluginRecord],
-        _ missing: [HostConfiguration.KnownPlugin], _ demanding: [PluginRecord], _ isolation: DoctorIsolation
+        _ missing: [KnownPlugin], _ demanding: [PluginRecord], _ isolation: DoctorIsolation
     ) -> JSONValue {
         let limits = host.configuration.limits
         return .object([
@@ -101,7 +101,7 @@ enum DoctorCommand: Command {
             (
                 "directories",
                 .array(
-                    host.configuration.directories.map { directory in
+                    host.configuration.search.directories.map { directory in
                         .object([
                             ("path", .string(directory.path)), ("origin", .string(directory.origin.rawValue)),
                             ("exists", .bool(FileStatus.of(directory.path)?.isDirectory == true)),

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `doctor isolation`: what holds a sandboxed plugin back on this machine, and what kernel or container deny.
+/// `doctor isolation`: reports which sandbox mechanisms work on this system, and why the others do not.
 struct DoctorIsolation {
     private let policy: IsolationPolicy
     private let outcome: Result<Confinement, CoderError>
@@ -16,16 +16,16 @@ struct DoctorIsolation {
         }
     }
 
-    /// Whether `--isolation require` would decode here.
+    /// Whether `--isolation require` works on this system.
     var isSufficient: Bool { unmet.isEmpty }
 
-    /// Whether no worker can be started at all although the policy may want one.
+    /// Whether the policy allows workers, but no worker can be started.
     var isAbsent: Bool {
         if case .failure = outcome { return policy.mode != .off }
         return false
     }
 
-    /// The groups of `require` that are not had in full.
+    /// The required groups with missing mechanisms.
     private var unmet: [Confinement.Group] {
         guard case .success(let confinement) = outcome else { return Confinement.Group.allCases }
         return Confinement.Group.allCases.filter { policy.needed.contains($0) && !confinement.lacking([$0]).isEmpty }
@@ -35,13 +35,13 @@ struct DoctorIsolation {
         switch outcome {
         case .failure(let error):
             return [
-                "Plugins cannot be isolated here: \(error.message)",
-                "  try: \(error.hint ?? "install coderhost-worker again")", "",
-                "auto: everything runs inside this process, and results say so; plugins that require isolation are refused.",
+                "This system cannot isolate plugins: \(error.message)",
+                "  try: \(error.hint ?? "reinstall coderhost-worker")", "",
+                "auto: all plugins run inside this process, except those that require isolation; results report it.",
                 "require: nothing is decoded.",
             ]
         case .success(let confinement):
-            var table = TextTable("MECHANISM", "STATE", "KEEPS A PLUGIN FROM")
+            var table = TextTable("MECHANISM", "STATE", "PREVENTS")
             for mechanism in Confinement.Mechanism.allCases {
                 let missing = confinement.missing.first { $0.mechanism == mechanism }
                 table.add(
@@ -54,47 +54,48 @@ struct DoctorIsolation {
             }
             lines.append(
                 confinement.lacking(Set(Confinement.Group.allCases)).isEmpty
-                    ? "auto and require: plugins of third parties, and bytes from a network, are sandboxed in full."
-                    : "auto: sandboxed with what is in force; results name what is missing (degraded)."
-                        + (unmet.isEmpty ? " require: decodes, with the groups that were asked for." : ""))
+                    ? "auto and require: third-party plugins and network data are fully sandboxed."
+                    : "auto: sandboxed with the active mechanisms; results list the missing ones (degraded)."
+                        + (unmet.isEmpty ? " require: all required groups are in force." : ""))
             if !unmet.isEmpty {
                 let had = Confinement.Group.allCases.filter { confinement.lacking([$0]).isEmpty }.map(\.rawValue)
                 lines.append(
-                    "require: nothing is decoded; --isolation require:\(had.joined(separator: ",")) asks for what there is."
+                    "require: nothing is decoded; --isolation require:\(had.joined(separator: ",")) works here."
                 )
             }
             return lines
         }
     }
 
-    /// Whether memory and processes of a plugin are bounded together, and what helps where not.
+    /// Explains whether a control group limits memory and processes of a plugin, and how to get one.
     private static func explanation(of group: Confinement.ControlGroup) -> String {
         switch group {
         case .inForce(let path):
-            "control group: \(path) bounds memory and processes of all workers of a plugin together (memory.max, pids.max)"
+            "control group: \(path) limits memory and processes of all workers of a plugin (memory.max, pids.max)"
         case .none(let why):
-            "control group: none (\(why)); every process of a plugin has limits of its own, nothing bounds their sum. "
-                + "systemd-run --scope -p Delegate=yes coderhost …, or CODERHOST_CGROUP=FOLDER, gives one"
+            "control group: none (\(why)); each process of a plugin has its own limits, their sum is unlimited. "
+                + "To get one: systemd-run --scope -p Delegate=yes coderhost …, or CODERHOST_CGROUP=FOLDER"
         }
     }
 
-    /// Why a group is usually missing, and what helps.
+    /// Explains the usual reason for a missing group.
     private static func explanation(of group: Confinement.Group, _ missing: [Confinement.Mechanism]) -> String {
         switch group {
         case .seccomp where missing == [.seccompSeal]:
-            "the kernel cannot ask about system calls (5.5 or newer), or somebody is asked already, such as the "
-                + "container's own supervisor; a plugin that was malicious when it was loaded can then undo its seal"
-        case .limits: "the process may not limit itself; a parent has set lower hard limits (ulimit -H -a)"
+            "the kernel has no seccomp user notification (5.5 or newer), or a supervisor uses it already, such as "
+                + "the container's; a plugin that is malicious at load time can then remove its seal"
+        case .limits:
+            "the process cannot set its limits: its parent has lower hard limits (ulimit -H -a)"
         case .namespaces:
             "the kernel or the container denies user namespaces (sysctl kernel.unprivileged_userns_clone "
-                + "kernel.apparmor_restrict_unprivileged_userns user.max_user_namespaces; Docker needs its own seccomp "
-                + "profile); what is left without them is seccomp and Landlock"
+                + "kernel.apparmor_restrict_unprivileged_userns user.max_user_namespaces; Docker needs a custom "
+                + "seccomp profile); seccomp and Landlock still apply"
         case .landlock:
             "the kernel has no Landlock (5.13 or newer, \"landlock\" in the lsm= list), or the container's seccomp "
-                + "profile is too old to know it; until it is sealed, a plugin may read what its user may read"
+                + "profile does not allow it; until sealed, a plugin can read all files that its user can read"
         case .seccomp:
-            "the kernel has no seccomp filters, or a parent's filter denies them; a plugin in a worker may then do all "
-                + "that its user may do, and only a crash is contained"
+            "the kernel has no seccomp filters, or a parent's filter denies them; a worker then only contains crashes, "
+                + "and a plugin has all rights of its user"
         }
     }
 
@@ -130,7 +131,7 @@ struct DoctorIsolation {
         return .object(members)
     }
 
-    /// One line for the general report.
+    /// The summary line of the general report.
     var summary: String {
         switch outcome {
         case .failure(let error): "Isolation (--isolation): none: \(error.message)"

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `frames assemble`: an animation from pictures.
+/// `frames assemble`: writes an animation from images.
 struct FramesAssembly {
     private let arguments: ParsedArguments
     private let host: CoderHost
@@ -15,10 +15,10 @@ struct FramesAssembly {
         self.arguments = arguments
         host = try arguments.host()
         if arguments.operands.count == 1 && !arguments.has("--timing") {
-            throw UsageError("there are no pictures to assemble", hint: "name them: frames assemble *.png -o film.gif")
+            throw UsageError("no input images", hint: "for example frames assemble *.png -o film.gif")
         }
         guard let output = arguments.value("--output") else {
-            throw UsageError("-o OUT is missing", command: "frames")
+            throw UsageError("missing option -o OUT", command: "frames")
         }
         self.output = output
         if let word = arguments.value("--format") {
@@ -27,7 +27,7 @@ struct FramesAssembly {
             format = host.manager.format(named: suffix)
         } else {
             throw UsageError(
-                "the format of \(output) is not known", hint: "say -f gif, for example", command: "frames")
+                "unknown output format for \(output)", hint: "add -f FORMAT, for example -f gif", command: "frames")
         }
         encode = try EncodingSwitches(arguments)
         try encode.examine(for: format, host)
@@ -38,7 +38,7 @@ struct FramesAssembly {
         if output == "-" && Console.outputIsTerminal {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
         }
-        // The animation is one piece of work: a picture that fails ends it.
+        // A failed image stops the whole animation.
         var subject = output
         do throws(CoderError) {
             try assemble(files, &subject)
@@ -50,43 +50,45 @@ struct FramesAssembly {
         }
     }
 
-    /// - Parameter subject: what an error is about.
+    /// Writes the animation.
+    ///
+    /// - Parameter subject: the file that caused an error.
     private func assemble(_ files: [String], _ subject: inout String) throws(CoderError) {
         let (shown, plan) = try order(files, &subject)
         var notices = plan.notices
         subject = output
         var outputs = OutputGuard(inputs: [], arguments)
-        for picture in shown { outputs.add(input: picture.file, as: "one of the pictures") }
-        if let path = arguments.value("--timing") { outputs.add(input: path, as: "the file that --timing reads") }
+        for entry in shown { outputs.add(input: entry.file, as: "one of the input images") }
+        if let path = arguments.value("--timing") { outputs.add(input: path, as: "the input of --timing") }
         try outputs.examine(output, from: output)
         guard let candidate = host.manager.animationEncoders(for: format).first else {
             throw CoderError(
-                .noCoder, "no usable coder writes animations as \(format)",
-                hint: "formats for animations: \(host.manager.animationFormats.joined(separator: ", "))")
+                .noCoder, "no usable coder encodes animations as \(format)",
+                hint: "animation formats: \(host.manager.animationFormats.joined(separator: ", "))")
         }
         let options = try encode.encoding(format, candidate.descriptor, host)
         notices += options.warnings.map { FramesNotice(message: $0) }
-        let pictures = try FramesInput(shown.map(\.file), host, &subject)
-        notices += pictures.notices
+        let images = try FramesInput(shown.map(\.file), host, &subject)
+        notices += images.notices
         subject = output
         let sink = try FileSink(path: output, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
-        let loops = times.loopCount ?? plan.loopCount ?? pictures.loopCount ?? .infinite
+        let loops = times.loopCount ?? plan.loopCount ?? images.loopCount ?? .infinite
         var encoder: AnimationEncoder?
         var size: PixelSize?
-        var progress = ProgressLine(total: pictures.frameCount)
+        var progress = ProgressLine(total: images.frameCount)
         defer { progress.clear() }
-        for (index, picture) in shown.enumerated() {
-            subject = picture.file
-            notices += try pictures.each(index) { image, own throws(CoderError) in
-                progress.show(encoder?.frameCount ?? 0, picture.file)
-                // What is wrong from here on is no fault of the picture, unless it is of another size.
+        for (index, entry) in shown.enumerated() {
+            subject = entry.file
+            notices += try images.each(index) { image, own throws(CoderError) in
+                progress.show(encoder?.frameCount ?? 0, entry.file)
+                // From here on, an error is about the output, except for an image with another size.
                 if size ?? image.pixels.size == image.pixels.size { subject = output }
                 size = size ?? image.pixels.size
-                if encoder == nil { encoder = try begin(image, pictures, loops, options.known, sink) }
-                let duration = [picture.duration, times.duration ?? .unknown, own ?? .unknown]
+                if encoder == nil { encoder = try begin(image, images, loops, options.known, sink) }
+                let duration = [entry.duration, times.duration ?? .unknown, own ?? .unknown]
                     .first { $0 != .unknown }
                 try encoder?.add(image.pixels, duration: duration ?? FramesTiming.usual)
-                subject = picture.file
+                subject = entry.file
             }
         }
         subject = output
@@ -97,14 +99,14 @@ struct FramesAssembly {
         tell(notices, encoder?.frameCount ?? 0, report)
     }
 
-    /// What `--timing` says beside the order of the pictures.
+    /// The values of the timing file, apart from the order of the images.
     private struct Plan {
-        /// Nil where it was not given.
+        /// The loop count; nil without a timing file.
         var loopCount: LoopCount?
         var notices: [FramesNotice] = []
     }
 
-    /// The pictures in their order, of unknown duration where nobody says it.
+    /// Returns the images in order, with the durations that the timing file has.
     private func order(
         _ files: [String], _ subject: inout String
     ) throws(CoderError) -> ([TimingFile.Shown], Plan) {
@@ -113,27 +115,27 @@ struct FramesAssembly {
         let timing = try TimingFile(reading: path)
         let name = arguments.has("--fps") ? "--fps" : "--delay"
         if times.duration != nil, timing.frames.allSatisfy({ $0.duration != .unknown }) {
-            throw .invalidArgument("it has a duration for every frame, and so has \(name)", hint: "choose one")
+            throw .invalidArgument("the timing file has all durations, so \(name) has no effect", hint: "choose one")
         }
-        // It tells of a whole animation: what it does not say is not taken from one of its pictures.
+        // A timing file describes the whole animation, so a missing loop count does not come from an input image.
         var plan = Plan(loopCount: timing.loopCount == .unknown ? .infinite : timing.loopCount)
         if files.isEmpty { return (try timing.named(relativeTo: path), plan) }
         let matched = try timing.matched(to: files)
         if matched.leftOut > 0 {
             let (frames, have) = matched.leftOut == 1 ? ("frame", "has") : ("frames", "have")
-            let message = "\(matched.leftOut) \(frames) of \(path) \(have) no picture here: left out"
+            let message = "\(matched.leftOut) \(frames) of \(path) \(have) no image: skipped"
             plan.notices.append(FramesNotice(message: message))
         }
         return (matched.shown, plan)
     }
 
     private func begin(
-        _ first: DecodedImage, _ pictures: FramesInput, _ loops: LoopCount, _ options: CoderOptions, _ sink: FileSink
+        _ first: DecodedImage, _ images: FramesInput, _ loops: LoopCount, _ options: CoderOptions, _ sink: FileSink
     ) throws(CoderError) -> AnimationEncoder {
         var facts = first.info
-        facts.frameCount = pictures.frameCount
+        facts.frameCount = images.frameCount
         facts.isAnimated = true
-        facts.hasAlpha = pictures.hasAlpha
+        facts.hasAlpha = images.hasAlpha
         facts.loopCount = loops
         facts.orientation = .up
         return try host.manager.makeAnimationEncoder(
@@ -161,7 +163,7 @@ struct FramesAssembly {
             Console.error(printable("coderhost: \(notice.file ?? output): warning: \(notice.message)"))
         }
         if arguments.has("--verbose") {
-            Console.error(printable("\(count) picture\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
+            Console.error(printable("\(count) image\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
         }
     }
 }

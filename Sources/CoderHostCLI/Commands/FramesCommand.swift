@@ -2,54 +2,55 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Looks into animations, takes them apart and puts them together.
+/// Lists, extracts and assembles the frames of animations.
 enum FramesCommand: Command {
     static let specification = CommandSpecification(
-        name: "frames", summary: "look into animations, take them apart, put them together",
+        name: "frames", summary: "list, extract and assemble the frames of animations",
         operands: "info|extract|assemble FILE…", operandCount: 1...1_000_000,
         examples: [
-            ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
-            ("coderhost frames info --decode *.gif", "the same, and that every frame can be decoded"),
-            ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one picture a frame, as seen"),
-            ("coderhost frames extract --items burst.heic -o 'burst-{n}.png'", "every image of the file"),
-            ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "the same animation again"),
-            ("coderhost frames assemble --timing cat.json -o cat.gif", "the pictures that the timing file names"),
-            ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "an animation from pictures"),
-            ("coderhost frames assemble *.png -o film.apng --delay 1/30", "frames of exactly 1/30 s"),
+            ("coderhost frames info cat.gif", "list all frames"),
+            ("coderhost frames info --decode *.gif", "check that all frames decode"),
+            ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one image per frame"),
+            ("coderhost frames extract --items burst.heic -o 'burst-{n}.png'", "all images of the file"),
+            ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "rebuild the animation"),
+            ("coderhost frames assemble --timing cat.json -o cat.gif", "use the images that the timing file lists"),
+            ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "make an animation from images"),
+            ("coderhost frames assemble *.png -o film.apng --delay 1/30", "show each frame for exactly 1/30 s"),
         ],
         options: [
             OptionSpecification(
                 "-o", "--output", value: "OUT", of: ["extract"],
-                help: "a template with {n}, {stem}, {dir}; {n} has as many digits as the last one needs"),
-            OptionSpecification("-o", "--output", value: "OUT", of: ["assemble"], help: "the animation, or -"),
+                help: "template with {n} (frame number, zero-padded), {stem}, {dir}"),
+            OptionSpecification("-o", "--output", value: "OUT", of: ["assemble"], help: "output file, or - for stdout"),
             OptionSpecification(
                 "-f", "--format", value: "FORMAT", of: ["extract", "assemble"],
                 help: "output format (default: from the output's name)"),
             OptionSpecification(
                 "--timing", value: "FILE", of: ["extract"],
-                help: "write names, durations and loop count there, or to - (default: nowhere)"),
+                help: "write durations and loop count to FILE or - (default: none)"),
             OptionSpecification(
                 "--items", of: ["extract"],
-                help: "the images of a file in place of frames: pages, thumbnails, auxiliary images; {n} is the item"),
-            OptionSpecification("--raw", of: ["extract"], help: "frames as stored, not composited"),
+                help: "write all images (pages, thumbnails, auxiliary) instead of frames"),
+            OptionSpecification("--raw", of: ["extract"], help: "write frames as stored, not composited"),
             OptionSpecification(
                 "--incomplete", of: ["extract"],
-                help: "of what was cut off write the whole frames; of the first, what is there"),
+                help: "write the complete frames of a truncated file, or part of frame 0"),
             OptionSpecification(
                 "--timing", value: "FILE", of: ["assemble"],
-                help: "order, durations and loop count; pictures are found in it by name (default: none)"),
+                help: "read order, durations and loop count from FILE or - (default: none)"),
             OptionSpecification(
                 "--fps", value: "N", of: ["assemble"],
-                help: "frames a second, where --timing has no duration (default: 10, or an animation's own)"),
+                help: "frames per second if --timing has none (default: 10, or as in input)"),
             OptionSpecification(
                 "--delay", value: "MS|N/D", of: ["assemble"],
-                help: "the same in ms, such as 33.3, or exact: 1/30 (default: 1/10, or an animation's own)"),
+                help: "duration in ms (33.3) or s (1/30) (default: 1/10, or as in input)"),
             OptionSpecification(
                 "--loop", value: "N|forever", of: ["assemble"],
-                help: "plays (default: as --timing says, or an animation that is the only FILE; else forever)"),
-            OptionSpecification("--decode", of: ["info"], help: "decode every frame, too; one that fails is an error"),
-            OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail where the output exists"),
-            OptionSpecification("-v", "--verbose", of: ["extract", "assemble"], help: "say what was written"),
+                help: "plays (default: as in --timing or a single input, else forever)"),
+            OptionSpecification("--decode", of: ["info"], help: "decode all frames; a failed frame is an error"),
+            OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail if the output exists"),
+            OptionSpecification(
+                "-v", "--verbose", of: ["extract", "assemble"], help: "print the names of written files"),
         ]
             + EncodingSwitches.specification.map { option in
                 var option = option
@@ -59,12 +60,13 @@ enum FramesCommand: Command {
 
     private static let notes = """
 
-        info: --decode warns of damage that a coder makes do with, as that of GIF does; this is no error.
-        extract: pictures without an ending are PNG. Those of --raw may be smaller than the canvas; frames info tells where
-        they lie, --timing does not.
-        assemble: --timing reads - as well. Equal pictures that follow each other may become one frame that is seen longer; one
-        frame alone is a still, except in GIF. The colour profile is that of the first picture.
-        A file that fails does not end info and extract: of several files the exit code is 1 then.
+        info: --decode prints a warning, not an error, for damage that a coder repairs, as the GIF coder
+        does.
+        extract: images without file extension are PNG. Images of --raw can be smaller than the canvas;
+        frames info lists their positions, --timing does not.
+        assemble: --timing can be -. Consecutive equal images can become one longer frame. A single frame
+        becomes a still image, except in GIF. The color profile comes from the first image.
+        With several files, info and extract continue after a failed file; the exit code is then 1.
 
         """
 
@@ -72,7 +74,7 @@ enum FramesCommand: Command {
         let verb = arguments.operands[0]
         let files = Array(arguments.operands.dropFirst())
         if files.isEmpty, verb == "info" || verb == "extract" {
-            throw UsageError("frames \(verb) needs a FILE", command: "frames")
+            throw UsageError("no input file (use - for stdin)", command: "frames")
         }
         switch verb {
         case "info": return try FramesInfo(arguments).run(files)
@@ -80,16 +82,16 @@ enum FramesCommand: Command {
         case "assemble": return try FramesAssembly(arguments).run(files)
         default:
             throw UsageError(
-                "frames cannot \(verb)",
+                "unknown subcommand \"\(verb)\"",
                 hint: OptionCheck.nearest(verb, specification.verbs).map { "did you mean frames \($0)?" }
-                    ?? "it can info, extract and assemble", command: "frames")
+                    ?? "subcommands: info, extract, assemble", command: "frames")
         }
     }
 
-    /// Works through files; one that fails does not end it.
+    /// Processes all files; continues after a failed file.
     ///
-    /// - Parameter body: returns what is wrong behind what it printed; JSON has that already. It may say that an error is
-    ///   about another file.
+    /// - Parameter body: prints the result of one file. It returns an error that its JSON output already contains, and
+    ///   sets `subject` if an error is about another file.
     static func each(
         _ files: [String], _ arguments: ParsedArguments,
         _ body: (String, _ subject: inout String) throws(CoderError) -> CoderError?

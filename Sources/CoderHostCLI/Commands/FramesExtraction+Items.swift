@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `frames extract --items`: one image for each item of the file, thumbnails and auxiliary images among them.
+/// `frames extract --items`: writes one image for each item of the file, including thumbnails and auxiliary images.
 extension FramesExtraction {
     func extractItems(
         of session: DecodeSession, _ file: String, _ subject: inout String, _ outputs: inout OutputGuard
@@ -16,7 +16,7 @@ extension FramesExtraction {
                 try session.select(item: item.index)
             } catch {
                 guard error.code == .refused else { throw error }
-                session.context.warn("item \(item.index) is left out: \(error.message)")
+                session.context.warn("item \(item.index) is skipped: \(error.message)")
                 continue
             }
             let profile = try session.metadata().filter { $0.kind == .icc }
@@ -31,7 +31,7 @@ extension FramesExtraction {
                     ("height", .integer(pixels.size.height)),
                 ]))
         }
-        guard let first else { throw CoderError(.corrupt, "no item of it can be decoded") }
+        guard let first else { throw CoderError(.corrupt, "the file has no decodable item") }
         report(file, session, [("items", .array(written))], count: written.count, first: first)
     }
 }

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `frames extract`: one picture for each frame.
+/// `frames extract`: writes one image for each frame.
 struct FramesExtraction {
     let arguments: ParsedArguments
     let host: CoderHost
@@ -16,13 +16,13 @@ struct FramesExtraction {
         host = try arguments.host()
         guard let output = arguments.value("--output") else {
             throw UsageError(
-                "-o is missing", hint: "for example -o '{stem}-{n:04}.png'", command: "frames")
+                "missing option -o OUT", hint: "for example -o '{stem}-{n:04}.png'", command: "frames")
         }
         template = try OutputTemplate(output)
         guard template.mentions("n") else {
             throw UsageError(
-                "\(output) is one name for many frames", hint: "put {n} into it: '{stem}-{n:04}.png'", command: "frames"
-            )
+                "-o must contain {n}: there are many frames", hint: "for example -o '{stem}-{n:04}.png'",
+                command: "frames")
         }
         target = try OutputTarget(output, arguments)
         format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
@@ -34,23 +34,28 @@ struct FramesExtraction {
 
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
         if files.count > 1, !template.mentions("stem"), !template.mentions("dir") {
-            throw UsageError("the frames of \(files.count) files get the same names", hint: "put {stem} into the name")
+            throw UsageError(
+                "-o must contain {stem} or {dir}: there are \(files.count) files",
+                hint: "for example -o '{stem}-{n}.png'")
         }
         if arguments.has("--items"), let other = ["--timing", "--raw", "--incomplete"].first(where: arguments.has) {
-            throw UsageError("\(other) is for frames", hint: "leave it out beside --items", command: "frames")
+            throw UsageError(
+                "\(other) works for frames only, not with --items", hint: "remove one of the two", command: "frames")
         }
         if files.count > 1, arguments.has("--timing") {
-            throw UsageError("--timing is the file of one animation", hint: "extract one at a time")
+            throw UsageError("--timing works with one input only", hint: "extract one file at a time")
         }
         var outputs = OutputGuard(inputs: files, arguments)
-        if let path = arguments.value("--timing") { outputs.reserve(path, as: "where --timing writes") }
+        if let path = arguments.value("--timing") { outputs.reserve(path, as: "the output of --timing") }
         return FramesCommand.each(files, arguments) { file, subject throws(CoderError) in
             try extract(file, &subject, &outputs)
             return nil
         }
     }
 
-    /// - Parameter subject: what an error is about.
+    /// Extracts the frames of one file.
+    ///
+    /// - Parameter subject: the file that caused an error.
     private func extract(
         _ file: String, _ subject: inout String, _ outputs: inout OutputGuard
     ) throws(CoderError) {
@@ -60,12 +65,12 @@ struct FramesExtraction {
         let source = try ImageSource(path: file, limits: host.manager.limits)
         let options = try encode.decoding(source, host)
         try host.manager.withSession(source, options: options) { session throws(CoderError) in
-            // Another coder begins anew, and may write what the one before it wrote of this file.
+            // The next coder starts over, and may overwrite the outputs of the previous coder for this file.
             outputs = earlier
             subject = file
             if arguments.has("--items") { return try extractItems(of: session, file, &subject, &outputs) }
             let found = session.findFrames()
-            // A file that is cut is known before anything of it is written.
+            // Detects truncation before writing the first frame.
             if case .failure(let error) = found, !arguments.has("--incomplete") || error.code != .truncated {
                 throw error.hintingAtIncomplete
             }
@@ -81,7 +86,7 @@ struct FramesExtraction {
         }
     }
 
-    /// Refuses what could not be written in the end before the first picture is.
+    /// Refuses outputs that cannot be written, before writing the first image.
     private func examineTargets(
         _ session: DecodeSession, _ file: String, _ outputs: OutputGuard
     ) throws(CoderError) {
@@ -97,8 +102,8 @@ struct FramesExtraction {
             }
             if !folder.isEmpty, FileStatus.of(folder)?.isDirectory != true {
                 throw CoderError(
-                    .cannotCreate, "\(name.path) cannot be created: there is no folder \(folder)",
-                    hint: "make it first: mkdir -p \(folder)")
+                    .cannotCreate, "cannot create \(name.path): the folder \(folder) does not exist",
+                    hint: "create it first: mkdir -p \(folder)")
             }
             if index == 0 { _ = try encoder(for: name) }
         }
@@ -133,21 +138,21 @@ struct FramesExtraction {
                 guard let frame = try session.frameInfo(index) else { break }
                 let pixels = isRaw ? try session.decodeRawFrame(index) : try session.decodeFrame(index).pixels
                 var path: String?
-                // A frame that covers nothing has no picture.
+                // An empty frame has no image.
                 if let pixels {
                     path = try write(pixels, metadata, session, file, index, of: count, &subject, &outputs)
                 } else {
-                    session.context.warn("frame \(index) covers no pixel: there is no picture of it")
+                    session.context.warn("frame \(index) is empty: no image is written")
                 }
                 entries.append(TimingFile.Entry(file: path, duration: frame.duration))
             } catch {
                 guard error.code == .truncated else { throw error }
                 guard allowsIncomplete else { throw error.hintingAtIncomplete }
                 if index > 0 {
-                    session.context.warn("the data ends in frame \(index): the frames before it are written")
+                    session.context.warn("truncated in frame \(index): the frames before it are written")
                 } else {
                     guard !isRaw, let part = try session.decodeAvailable() else { throw error }
-                    session.context.warn("the data ends too early: a part of the picture is missing")
+                    session.context.warn("truncated: a part of the image is missing")
                     let path = try write(part.pixels, metadata, session, file, 0, of: 1, &subject, &outputs)
                     let duration = session.knownFrames.first?.duration ?? .unknown
                     entries.append(TimingFile.Entry(file: path, duration: duration))
@@ -171,7 +176,7 @@ struct FramesExtraction {
         let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
         let image = DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
-        // What is wrong from here on is no fault of the file that is read.
+        // From here on, an error is about the output.
         subject = name.path
         let options = try encode.encoding(format, encoder.descriptor, host)
         (options.warnings).forEach(session.context.warn)
@@ -189,7 +194,7 @@ struct FramesExtraction {
             count: entries.count, first: entries.first?.file)
     }
 
-    /// Reports the images written of a file, and the warnings.
+    /// Reports the written images of a file, and the warnings.
     func report(
         _ file: String, _ session: DecodeSession, _ written: [(String, JSONValue)], count: Int, first: String?
     ) {

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `frames info`: a line for each frame, and what they have in common.
+/// `frames info`: prints a summary and one line for each frame.
 struct FramesInfo {
     private let arguments: ParsedArguments
     private let host: CoderHost
@@ -75,7 +75,7 @@ struct FramesInfo {
     }
 }
 
-/// A frame in words.
+/// Renders a frame as JSON.
 enum FrameRendering {
     static func json(_ frame: FrameInfo, isKey: Bool, hash: String? = nil) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
@@ -89,10 +89,10 @@ enum FrameRendering {
         return .object(members)
     }
 
-    /// A number as people read it: three decimals at most.
+    /// Formats a number with at most three decimals.
     static func rounded(_ value: Double) -> String { JSONValue.real((value * 1000).rounded() / 1000).text }
 
-    /// Numerator and denominator of seconds, as stored; null where nothing is stored.
+    /// Returns numerator and denominator of the stored duration in seconds; null if none is stored.
     static func duration(_ duration: FrameDuration) -> JSONValue {
         duration == .unknown
             ? .null : .array([.integer(Int(duration.numerator)), .integer(Int(duration.denominator))])
@@ -100,7 +100,7 @@ enum FrameRendering {
 }
 
 extension LoopCount {
-    /// For people: `plays forever`, the number of plays, or that nothing is said of it.
+    /// The loop count as text, for example `plays forever`.
     var words: String {
         switch self {
         case .unknown: "loop count not stored"
@@ -110,6 +110,6 @@ extension LoopCount {
         }
     }
 
-    /// The same for JSON: null, 0 for ever, or the number of plays.
+    /// The loop count as JSON: the number of plays, 0 for infinite, or null if none is stored.
     var json: JSONValue { self == .unknown ? .null : .integer(plays) }
 }

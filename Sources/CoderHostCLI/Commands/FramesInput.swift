@@ -2,30 +2,32 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// The pictures of an animation to be, looked at before the first of them is decoded.
+/// The input images of a new animation; reads all headers before decoding the first image.
 ///
-/// An input that is an animation itself gives all of its frames.
+/// An animated input contributes all of its frames.
 struct FramesInput {
     private struct Item {
         var file: String
-        /// Kept for what can be read only once.
+        /// The source of an input that is not a regular file, because it can be read only once.
         var source: ImageSource?
         var frameCount: Int
     }
 
     private let host: CoderHost
     private let items: [Item]
-    /// One format for all pictures, in which none of them loses anything.
+    /// The common pixel format, which preserves the samples of all images.
     private let format: PixelFormat
-    /// Whether any of them has alpha.
+    /// Whether an image has alpha.
     let hasAlpha: Bool
     let frameCount: Int
-    /// That of the one input, if it is an animation and says it.
+    /// The loop count of a single animated input, if it has one.
     let loopCount: LoopCount?
-    /// What was off with the headers, or with the pictures together.
+    /// Warnings about the headers, or about differences between the images.
     let notices: [FramesNotice]
 
-    /// - Parameter subject: the file that an error is about.
+    /// Reads all headers.
+    ///
+    /// - Parameter subject: the file that caused an error.
     init(_ files: [String], _ host: CoderHost, _ subject: inout String) throws(CoderError) {
         self.host = host
         var items: [Item] = []
@@ -43,11 +45,11 @@ struct FramesInput {
                 let profile = ColorProfile(file, session.info.color, try session.metadata())
                 return (session.info, count, profile, session.context.warnings)
             }
-            // What stands beside a frame of an animation is transparent.
+            // The canvas around a frame of an animation is transparent.
             hasAlpha = hasAlpha || info.hasAlpha || count > 1
             isDeep = isDeep || info.nativeFormat.bits > 8
             loops = count > 1 ? info.loopCount : .unknown
-            // One that differs is enough to say so.
+            // One different profile is enough for the warning.
             if profiles.isEmpty || (profiles.count == 1 && !profiles[0].isSame(as: profile)) {
                 profiles.append(profile)
             }
@@ -64,9 +66,9 @@ struct FramesInput {
         frameCount = items.reduce(0) { $0 + $1.frameCount }
     }
 
-    /// Hands out the frames of one input, upright and all in one format; a still has no duration of its own.
+    /// Passes the frames of one input to `body`, upright and in the common format; stills have no duration.
     ///
-    /// - Returns: what was off with them.
+    /// - Returns: the warnings.
     func each(
         _ index: Int, _ body: (DecodedImage, FrameDuration?) throws(CoderError) -> Void
     ) throws(CoderError) -> [FramesNotice] {
@@ -101,18 +103,18 @@ struct FramesInput {
     }
 }
 
-/// What a picture says of its colours.
+/// The color description of an image.
 private struct ColorProfile {
     private let file: String
     private let icc: [UInt8]?
-    /// Without the matrix: decoded pixels are RGB.
+    /// The CICP primaries and transfer; the matrix does not matter because decoded pixels are RGB.
     private let codes: [UInt8]
 
     init(_ file: String, _ color: ColorDescription, _ metadata: [MetadataBlob]) {
         self.file = file
         let points = color.codePoints.flatMap { color.prefersCodePoints || !color.hasProfile ? $0 : nil }
         icc = points == nil ? metadata.first { $0.kind == .icc }?.bytes : nil
-        // 2 stands for unspecified, and what is not specified is taken for sRGB (ITU-T H.273, tables 2 and 3).
+        // 2 means unspecified, which is treated as sRGB (ITU-T H.273, tables 2 and 3).
         let stored = [points?.primaries ?? 2, points?.transfer ?? 2]
         codes = zip(stored, [1, 13]).map { $0 == 2 ? $1 : $0 }
     }
@@ -122,8 +124,8 @@ private struct ColorProfile {
     func notice(of other: ColorProfile) -> FramesNotice {
         let what =
             icc == nil && codes == [1, 13]
-            ? "\(other.file) has a colour profile and \(file) has none: none is written"
-            : "the colour profiles of \(file) and \(other.file) differ: that of \(file) is written for all"
+            ? "\(other.file) has a color profile but \(file) has none: no profile is written"
+            : "the color profiles of \(file) and \(other.file) differ: the profile of \(file) is used for all"
         return FramesNotice(message: what)
     }
 }

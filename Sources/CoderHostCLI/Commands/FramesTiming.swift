@@ -2,19 +2,19 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// What the command line says of durations and plays.
+/// The durations and loop count of the command line.
 struct FramesTiming {
-    /// From `--fps` or `--delay`; nil where neither was given.
+    /// The duration of `--fps` or `--delay`; nil without both.
     let duration: FrameDuration?
-    /// From `--loop`.
+    /// The loop count of `--loop`.
     let loopCount: LoopCount?
 
-    /// How long a frame is seen of which nothing is known.
+    /// The default duration of a frame.
     static let usual = FrameDuration(1, over: 10)
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         if arguments.has("--fps") && arguments.has("--delay") {
-            throw UsageError("--fps and --delay say the same thing", hint: "choose one")
+            throw UsageError("--fps and --delay both set the duration", hint: "choose one")
         }
         if let text = arguments.value("--fps") {
             duration = try Self.duration(rate: text)
@@ -31,13 +31,13 @@ struct FramesTiming {
         if parts.count == 2, let top = parts[0], let bottom = parts[1], top > 0, bottom > 0 {
             return FrameDuration(bottom, over: top)
         }
-        // 23.976 is kept to the thousandth.
+        // Keeps three decimals, for example of 23.976.
         if let rate = Double(text), rate >= 0.001, rate <= 1_000_000 {
             let whole = UInt32(rate)
             return Double(whole) == rate
                 ? FrameDuration(1, over: whole) : FrameDuration(1000, over: UInt32((rate * 1000).rounded()))
         }
-        throw UsageError("--fps takes frames a second, such as 25 or 30000/1001, not \"\(text)\"")
+        throw UsageError("invalid --fps value \"\(text)\": expected frames per second, such as 25 or 30000/1001")
     }
 
     private static func duration(delay text: String) throws(UsageError) -> FrameDuration {
@@ -47,13 +47,13 @@ struct FramesTiming {
         guard isNumber, parts.count == 2 || (parts.count == 1 && mark == ".") else { throw notADelay(text) }
         if mark == "/" {
             guard let top = UInt32(parts[0]), let bottom = UInt32(parts[1]) else {
-                throw UsageError("--delay \(text) has a number that is too large", hint: "\(UInt32.max) is the most")
+                throw UsageError("invalid --delay value \"\(text)\": too large", hint: "the maximum is \(UInt32.max)")
             }
             if bottom == 0 { throw notADelay(text) }
             return FrameDuration(top, over: bottom)
         }
         guard let whole = UInt32(parts[0]) else {
-            throw UsageError("--delay \(text) is too long: \(UInt32.max) ms is the most")
+            throw UsageError("invalid --delay value \"\(text)\": the maximum is \(UInt32.max) ms")
         }
         guard parts.count == 2 else { return .milliseconds(whole) }
         return try decimal(whole, String(parts[1]), text)
@@ -61,16 +61,17 @@ struct FramesTiming {
 
     private static func notADelay(_ text: String) -> UsageError {
         UsageError(
-            "--delay takes milliseconds such as 40 or 33.3, or a fraction of seconds such as 1/25, not \"\(text)\"")
+            "invalid --delay value \"\(text)\": expected milliseconds, such as 33.3, or a fraction of a second, "
+                + "such as 1/25")
     }
 
-    /// Milliseconds with decimals, exactly.
+    /// Converts milliseconds with decimals to an exact duration.
     private static func decimal(
         _ whole: UInt32, _ decimals: String, _ text: String
     ) throws(UsageError) -> FrameDuration {
         var (top, bottom) = (UInt64(whole), UInt64(1000))
         var isExact = true
-        // Zeros at the end say nothing.
+        // Trailing zeros have no effect.
         for digit in String(decimals.reversed().drop { $0 == "0" }.reversed()) {
             let (tens, tooLarge) = top.multipliedReportingOverflow(by: 10)
             let (larger, tooFine) = bottom.multipliedReportingOverflow(by: 10)
@@ -84,7 +85,7 @@ struct FramesTiming {
         var (divisor, rest) = (bottom, top)
         while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
         guard isExact, let top = UInt32(exactly: top / divisor), let bottom = UInt32(exactly: bottom / divisor) else {
-            throw UsageError("--delay \(text) has more digits than can be kept", hint: "leave the last ones out")
+            throw UsageError("invalid --delay value \"\(text)\": too many digits", hint: "use fewer decimals")
         }
         return FrameDuration(top, over: bottom)
     }
@@ -92,15 +93,15 @@ struct FramesTiming {
     private static func plays(_ text: String) throws(UsageError) -> LoopCount {
         if ["forever", "0", "infinite"].contains(text.lowercased()) { return .infinite }
         guard let count = Int(text), count > 0 else {
-            throw UsageError("--loop takes a number of plays, or forever, not \"\(text)\"")
+            throw UsageError("invalid --loop value \"\(text)\": expected a number of plays, or forever")
         }
         return .plays(count)
     }
 }
 
-/// What was off with one file, or with the output.
+/// A warning about an input file or the output.
 struct FramesNotice: Hashable {
-    /// Nil for the output.
+    /// The input file; nil for the output.
     var file: String?
     var message: String
 }

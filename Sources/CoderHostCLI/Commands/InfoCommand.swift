@@ -1,34 +1,35 @@
 import CoderHost
 import CommandLineKit
 import ImageModel
+import ImageProcessing
 
-/// Tells the facts of pictures; decodes no pixels unless a hash is asked for.
+/// Prints size, format and other properties of images. Decodes pixels only for `--hash`.
 enum InfoCommand: Command {
     static let specification = CommandSpecification(
-        name: "info", summary: "tell the facts of pictures", operands: "FILE…", operandCount: 1...1_000_000,
+        name: "info", summary: "show size, format and color profile", operands: "FILE…", operandCount: 1...1_000_000,
         examples: [
-            ("coderhost info photo.heic", "one line"),
-            ("coderhost info -f width photo.heic", "one bare value, for scripts"),
-            ("coderhost info --json *.jpg", "one JSON object a line; a bad file does not end it"),
-            ("coderhost info --frames --hash --json cat.gif", "every frame, and digests of the pixels"),
-            ("coderhost info --items burst.heic", "every image of the file: pages, thumbnails, auxiliary images"),
-            ("coderhost info - < photo.heic", "from standard input"),
+            ("coderhost info photo.heic", "one line of text"),
+            ("coderhost info -f width photo.heic", "the width only, for scripts"),
+            ("coderhost info --json *.jpg", "one JSON object per line"),
+            ("coderhost info --frames --hash --json cat.gif", "all frames, with pixel hashes"),
+            ("coderhost info --items burst.heic", "all images of the file"),
+            ("coderhost info - < photo.heic", "read standard input"),
         ],
         options: [
-            OptionSpecification("--frames", help: "also every frame's place, duration, blend and disposal"),
-            OptionSpecification("--items", help: "also every image of the file: number, role, size, name"),
-            OptionSpecification("--hash", help: "also SHA-256 of the pixels (RGBA8, straight alpha)"),
+            OptionSpecification("--frames", help: "list position, duration, blend and disposal of all frames"),
+            OptionSpecification("--items", help: "list number, role, size and name of all images in the file"),
+            OptionSpecification("--hash", help: "print the SHA-256 of the pixels (RGBA8, straight alpha)"),
             OptionSpecification(
                 "-f", "--field", value: "FIELD",
-                help: "print only these fields' values, a line each (comma-separated or repeated)"),
-            OptionSpecification("--coder", value: "ID", help: "use this coder and no other (default: the best)"),
+                help: "print only these fields, one per line (comma-separated or repeated)"),
+            OptionSpecification("--coder", value: "ID", help: "use this coder only (default: the best)"),
         ])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
         let limits = try arguments.limits()
         let fields = arguments.all("--field").flatMap { $0.split(separator: ",").map(String.init) }
-        // A field that has to be worked for is worked for when it is asked for.
+        // Computes expensive fields only on request.
         let wanted = Report.Wanted(
             frames: arguments.has("--frames") || fields.contains("frames"),
             items: arguments.has("--items") || fields.contains("items"),
@@ -36,7 +37,7 @@ enum InfoCommand: Command {
             warnsOfEnd: fields.isEmpty || fields.contains("warnings"))
         for field in fields where !Report.fieldNames.contains(field) {
             throw UsageError(
-                "there is no field \(field)",
+                "unknown field \(field)",
                 hint: OptionCheck.nearest(field, Report.fieldNames).map { "did you mean \($0)?" }
                     ?? "fields: \(Report.fieldNames.joined(separator: ", "))")
         }
@@ -64,14 +65,14 @@ enum InfoCommand: Command {
     }
 }
 
-/// What `info` knows of one file.
+/// The report of `info` on one file.
 struct Report {
     struct Wanted {
         var frames: Bool
         var items: Bool
         var hash: Bool
         var coder: String?
-        /// Whether somebody wants to know that frames are missing; then they are looked for.
+        /// Whether to search for the end of the animation, to warn about missing frames.
         var warnsOfEnd: Bool
     }
 
@@ -79,8 +80,8 @@ struct Report {
 
     static let fieldNames = [
         "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
-        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "items", "metadata", "isolation",
-        "pixel_sha256", "frames", "warnings",
+        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "items", "metadata",
+        "isolation", "pixel_sha256", "frames", "warnings",
     ]
 
     init(_ source: ImageSource, _ host: CoderHost, _ wanted: Wanted) throws(CoderError) {
@@ -94,7 +95,7 @@ struct Report {
     ) throws(CoderError) -> [(key: String, value: JSONValue)] {
         let info = session.info
         let metadata = try session.metadata()
-        // A format that does not tell how many frames there are has to be walked.
+        // If the header has no frame count, all frames must be found.
         let frames = wanted.frames || info.frameCount == nil ? try session.frames() : []
         var result: [(key: String, value: JSONValue)] = [
             ("file", .string(source.name)), ("format", .string(session.format.id)),
@@ -153,15 +154,15 @@ struct Report {
         return result
     }
 
-    /// Says where an animation is not whole: nothing is decoded for that.
+    /// Warns about a truncated or damaged animation, without decoding.
     private static func warnOfEnd(_ session: DecodeSession) {
         guard case .failure(let error) = session.findFrames() else { return }
         let frame = "frame \(session.knownFrameCount)"
         session.context.warn(
-            error.code == .truncated ? "the data ends in \(frame)" : "from \(frame) on: \(error.message)")
+            error.code == .truncated ? "truncated in \(frame)" : "damaged from \(frame) on: \(error.message)")
     }
 
-    /// Digests of the composited frames, of the first alone unless `all`.
+    /// Returns the hashes of the composited frames: of all, or of the first only.
     private static func hash(
         _ session: DecodeSession, _ frames: [FrameInfo], all: Bool
     ) throws(CoderError) -> [String] {
@@ -181,7 +182,7 @@ struct Report {
         }
     }
 
-    /// `icc: <description>`, `cicp: primaries/transfer/matrix`, or null where the file does not say.
+    /// Returns `icc: <description>`, `cicp: primaries/transfer/matrix`, or null without color description.
     private static func colorProfile(_ info: ImageInfo, _ metadata: [MetadataBlob]) -> JSONValue {
         if let points = info.color.codePoints, info.color.prefersCodePoints || !info.color.hasProfile {
             return .string("cicp: \(points.primaries)/\(points.transfer)/\(points.matrix)")
@@ -205,8 +206,8 @@ struct Report {
         func value(_ key: String) -> JSONValue { members.first { $0.key == key }?.value ?? .null }
         func plain(_ value: JSONValue) -> String { value.string ?? (value == .null ? "" : value.text) }
         guard fields.isEmpty else { return fields.map { plain(value($0)) } }
-        var line =
-            "\(printable(plain(value("file")))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
+        var line = "\(printable(plain(value("file")))): \(plain(value("format"))) "
+        line += "\(plain(value("width")))x\(plain(value("height")))"
         line += ", \(plain(value("pixel_format"))), \(plain(value("bit_depth"))) bit"
         if let count = value("frame_count").integer, count != 1 { line += ", \(count) frames" }
         if value("is_animated").bool == true {

@@ -2,23 +2,24 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Shows what is installed; loads no plugin.
+/// Lists the installed plugins and formats. Loads no plugin.
 enum ListCommand: Command {
     static let specification = CommandSpecification(
-        name: "list", summary: "show plugins and formats, and why anything is not used", operands: "",
+        name: "list", summary: "list plugins and formats, and why a plugin is not used", operands: "",
         operandCount: 0...0,
         examples: [
-            ("coderhost list", "every plugin with its status"),
-            ("coderhost list --formats", "every format: who reads it, who writes it"),
-            ("coderhost list --format heic --explain", "the order of the coders for one format, and why"),
-            ("coderhost list --watch", "stay, and say what is dropped in, replaced or removed"),
+            ("coderhost list", "all plugins with status"),
+            ("coderhost list --formats", "all formats with their decoders and encoders"),
+            ("coderhost list --format heic --explain", "the order of the coders for a format, with reasons"),
+            ("coderhost list --watch", "report added, changed and removed plugins"),
         ],
         options: [
             OptionSpecification("--formats", help: "list formats instead of plugins"),
-            OptionSpecification("--format", value: "ID", help: "only this format: its coders in order"),
-            OptionSpecification("--explain", help: "with --format: say why the order is so"),
-            OptionSpecification("--hash", help: "show the SHA-256 of every plugin file; reads all of them"),
-            OptionSpecification("--watch", help: "stay and report changes until interrupted"),
+            OptionSpecification(
+                "--format", value: "ID", help: "list the coders of one format in order (default: all plugins)"),
+            OptionSpecification("--explain", help: "with --format: explain the order"),
+            OptionSpecification("--hash", help: "print the SHA-256 of all plugin files"),
+            OptionSpecification("--watch", help: "report changes until interrupted"),
         ])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -26,12 +27,12 @@ enum ListCommand: Command {
         let asJSON = arguments.has("--json")
         if let id = arguments.value("--format") {
             if arguments.has("--watch") || arguments.has("--formats") {
-                throw UsageError("--format ID goes with neither --watch nor --formats")
+                throw UsageError("--format cannot be combined with --watch or --formats")
             }
             return try listFormat(id, host, explain: arguments.has("--explain"), asJSON: asJSON)
         }
         if arguments.has("--hash"), arguments.has("--formats") || arguments.has("--watch") {
-            throw UsageError("--hash goes with neither --formats nor --watch")
+            throw UsageError("--hash cannot be combined with --formats or --watch")
         }
         if arguments.has("--explain") { throw UsageError("--explain needs --format ID") }
         if arguments.has("--formats") {
@@ -47,20 +48,21 @@ enum ListCommand: Command {
 
     private static func listPlugins(_ host: CoderHost, asJSON: Bool, hashing: Bool) {
         let plugins = host.plugins
-        for warning in host.unreadPlaces { Console.error("coderhost: warning: \(printable(warning))") }
+        for warning in host.unreadablePlaces { Console.error("coderhost: warning: \(printable(warning))") }
         if asJSON {
             Console.out(PluginRendering.document(plugins, host, hashing: hashing).text)
             return
         }
         guard !plugins.isEmpty else {
-            guard host.unreadPlaces.isEmpty else {
-                Console.out("no plugin could be read; PAM and PNM work without any")
+            guard host.unreadablePlaces.isEmpty else {
+                Console.out("no readable plugins; PAM and PNM work without plugins")
                 return
             }
-            Console.out("no plugins are installed; PAM and PNM work without any")
+            Console.out("no plugins are installed; PAM and PNM work without plugins")
             Console.error(
-                "coderhost: no libcoder-*.so in \(host.configuration.directories.map(\.path).joined(separator: ", "))")
-            Console.error("  try: in a build tree run `swift build` (`--product coderhost` alone builds no plugins)")
+                "coderhost: no libcoder-*.so in "
+                    + "\(host.configuration.search.directories.map(\.path).joined(separator: ", "))")
+            Console.error("  try: in a build tree run swift build (--product coderhost builds no plugins)")
             return
         }
         var table = TextTable("PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE")
@@ -139,7 +141,7 @@ enum ListCommand: Command {
         var id = id
         var order = host.manager.order(for: ImageFormat(id))
         if order.isEmpty, let named = host.manager.format(ofExtension: id) {
-            // An extension will do for a name: --format jpg.
+            // Accepts a file extension as well: --format jpg.
             id = named.id
             order = host.manager.order(for: named)
         }
@@ -153,11 +155,11 @@ enum ListCommand: Command {
         }
         guard !order.isEmpty || !unused.isEmpty else {
             let known = Array(Set(host.manager.coders.flatMap { $0.descriptor.formats.map(\.id.id) })).sorted()
-            Console.error("coderhost: no installed plugin serves the format \(id)")
+            Console.error("coderhost: no installed plugin supports the format \(id)")
             Console.error(
                 "  try: "
                     + (OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
-                        ?? "formats that are served: \(known.joined(separator: ", "))"))
+                        ?? "supported formats: \(known.joined(separator: ", "))"))
             return .unavailable
         }
         for (index, coder) in order.enumerated() {

@@ -3,48 +3,48 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// Shows animations and pictures in the terminal.
+/// Plays animations and shows images in the terminal.
 enum PlayCommand: Command {
     static let specification = CommandSpecification(
-        name: "play", summary: "watch animations and pictures in the terminal", operands: "FILE…",
+        name: "play", summary: "play animations and show images in the terminal", operands: "FILE…",
         operandCount: 1...1_000_000,
         examples: [
-            ("coderhost play cat.gif", "as often as the file says"),
-            ("coderhost play *.webp --loop 1", "one after the other; n and p go on and back"),
-            ("coderhost play cat.gif --speed 0.5 --bounce", "slowly, there and back again"),
-            ("coderhost play icon.png --zoom 8 --background '#ffffff'", "larger, on white"),
-            ("coderhost play cat.gif --protocol blocks", "with coloured letters, wherever it runs"),
+            ("coderhost play cat.gif", "play with the loop count of the file"),
+            ("coderhost play *.webp --loop 1", "play several files; n and p switch between them"),
+            ("coderhost play cat.gif --speed 0.5 --bounce", "play at half speed, forward and backward"),
+            ("coderhost play icon.png --zoom 8 --background '#ffffff'", "show enlarged, on white"),
+            ("coderhost play cat.gif --protocol blocks", "draw with block characters, in any terminal"),
         ],
         options: [
             OptionSpecification(
-                "--loop", value: "N", help: "how often to play, or forever (default: what the file says)"),
-            OptionSpecification("--speed", value: "X", help: "0.01 to 100 times as fast (default: 1)"),
-            OptionSpecification("--reverse", help: "begin at the end and play backwards"),
-            OptionSpecification("--bounce", help: "turn round at the ends"),
+                "--loop", value: "N", help: "number of plays, or forever (default: as in the file)"),
+            OptionSpecification("--speed", value: "X", help: "playback speed, 0.01 to 100 (default: 1)"),
+            OptionSpecification("--reverse", help: "play backward, from the last frame"),
+            OptionSpecification("--bounce", help: "play forward and backward in turn"),
             OptionSpecification(
-                "--exact-timing", help: "play frames below 11 ms as fast as they are stored, not in 100 ms"),
+                "--exact-timing", help: "keep durations below 11 ms (default: show these frames for 100 ms)"),
             OptionSpecification(
-                "--zoom", value: "N", help: "0.01 to 100 times as large where there is room (default: 1)"),
+                "--zoom", value: "N", help: "maximum scale, 0.01 to 100; the window limits it (default: 1)"),
             OptionSpecification(
-                "--background", value: "#RRGGBB", help: "what transparent pictures stand on (default: a checkerboard)"),
+                "--background", value: "#RRGGBB", help: "background color (default: a checkerboard)"),
             OptionSpecification(
                 "--protocol", value: "NAME",
-                help: "kitty, iterm2, sixel, blocks, ascii or auto (default: auto, the best the terminal answers to)"),
+                help: "output protocol: kitty, iterm2, sixel, blocks, ascii or auto (default: auto)"),
             OptionSpecification(
-                "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+                "--coder", value: "ID", help: "decode with this coder only (default: the best)"),
         ], notes: keys)
 
     private static let keys = """
 
         Keys:
-          space      pause and go on               left, right   a frame while paused, else a second
-          + -        faster, slower; 0 as stored   home, end     the first and the last frame
-          r          turn round                    1 to 9        tenths of the whole
-          l          forever, or not               n, p          next and previous file
-          q          quit, as Escape and Ctrl-C
+          space      pause or continue              left, right   1 frame if paused, else 1 second
+          + - 0      faster, slower, normal speed   home, end     first frame, last frame
+          r          reverse                        1 to 9        jump to 10 to 90 percent
+          l          loop forever, or not           n, p          next file, previous file
+          q          quit; also Escape and Ctrl-C
 
-        A still is shown until a key is pressed; for 5 seconds where there is no keyboard. With --json one object a file is
-        printed when all is over.
+        A still image stays until a key is pressed, or for 5 seconds if there is no keyboard. --json
+        prints one object per file at the end.
 
         """
 
@@ -52,27 +52,27 @@ enum PlayCommand: Command {
         var session = try PlaySession(arguments)
         guard Console.outputIsTerminal else {
             throw UsageError(
-                "standard output is no terminal, and play shows pictures on one",
-                hint: "write files instead: coderhost frames extract FILE -o '{stem}-{n}.png'", command: "play")
+                "standard output is not a terminal",
+                hint: "to write files: coderhost frames extract FILE -o '{stem}-{n}.png'", command: "play")
         }
         if environment("TERM") == "dumb", !arguments.has("--protocol") {
             throw UsageError(
-                "TERM is dumb: this terminal cannot move its cursor",
-                hint: "set TERM to what the terminal is, or name a --protocol", command: "play")
+                "TERM is dumb: the terminal cannot move its cursor",
+                hint: "set TERM to the type of the terminal, or add --protocol", command: "play")
         }
         return session.run()
     }
 }
 
-/// One `play` call: what to play, and on what.
+/// One `play` call: files, terminal and options.
 private struct PlaySession {
     private let host: CoderHost
     private let limits: DecodeLimits
     private let files: [String]
     private let coder: String?
-    private let wanted: PictureProtocol?
+    private let wanted: ImageProtocol?
     private let options: PlaybackOptions
-    private var style: PictureScreen.Style
+    private var style: ImageScreen.Style
     private let asJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -92,23 +92,23 @@ private struct PlaySession {
         options.bounces = arguments.has("--bounce")
         options.hasExactTiming = arguments.has("--exact-timing")
         self.options = options
-        style = PictureScreen.Style(kind: .blocks, facts: TerminalFacts(environment: environment))
+        style = ImageScreen.Style(kind: .blocks, facts: TerminalFacts(environment: environment))
         style.zoom = try Self.factor("--zoom", arguments) ?? 1
         if let text = arguments.value("--background") {
             guard let backdrop = Backdrop(text) else {
-                throw UsageError("--background takes a colour as #rrggbb, not \"\(text)\"")
+                throw UsageError("invalid --background value \"\(text)\": expected #rrggbb")
             }
             style.backdrop = backdrop
         }
         switch arguments.value("--protocol") {
         case nil, "auto": wanted = nil
         case let word?:
-            guard let kind = PictureProtocol(rawValue: word) else {
-                let names = PictureProtocol.allCases.map(\.rawValue) + ["auto"]
+            guard let kind = ImageProtocol(rawValue: word) else {
+                let names = ImageProtocol.allCases.map(\.rawValue) + ["auto"]
                 throw UsageError(
-                    "there is no protocol \(word)",
+                    "invalid --protocol value \"\(word)\"",
                     hint: OptionCheck.nearest(word, names).map { "did you mean \($0)?" }
-                        ?? "there are \(names.joined(separator: ", "))")
+                        ?? "protocols: \(names.joined(separator: ", "))")
             }
             wanted = kind
         }
@@ -117,14 +117,14 @@ private struct PlaySession {
     private static func factor(_ key: String, _ arguments: ParsedArguments) throws(UsageError) -> Double? {
         guard let text = arguments.value(key) else { return nil }
         guard let number = Double(text), Player.speeds.contains(number) else {
-            throw UsageError("\(key) takes a number from 0.01 to 100, not \"\(text)\"")
+            throw UsageError("invalid \(key) value \"\(text)\": expected a number from 0.01 to 100")
         }
         return number
     }
 
     // MARK: Playing
 
-    /// What is said when the terminal is free again.
+    /// The messages to print after leaving the terminal.
     private struct Report {
         var failures: [Int: CoderError] = [:]
         var summaries: [Int: JSONValue] = [:]
@@ -159,23 +159,23 @@ private struct PlaySession {
 
     private mutating func choose(_ console: LiveConsole, _ report: inout Report) {
         let window = console.size
-        // Nobody waits for answers that change nothing.
+        // Asks the terminal only if an answer can change the result.
         let needsCell = wanted == .kitty || wanted == .iterm2 || wanted == .sixel
-        if wanted == nil || (needsCell && PictureScreen.cell(of: window) == nil) { console.ask() }
+        if wanted == nil || (needsCell && ImageScreen.cell(of: window) == nil) { console.ask() }
         style.facts = console.facts
-        style.facts.cellSize = console.facts.cellSize ?? PictureScreen.cell(of: window)
+        style.facts.cellSize = console.facts.cellSize ?? ImageScreen.cell(of: window)
         let encodes = host.manager.canEncode(to: "png")
         style.kind = wanted ?? style.facts.best(asks: console.takesKeys, encodesPNG: encodes)
         let takesInline = style.kind == .iterm2 || (wanted == nil && style.facts.takesInlineImages)
         guard takesInline, !encodes, style.kind != .kitty else { return }
         style.kind = style.facts.best(asks: console.takesKeys, encodesPNG: false)
         report.notes.append(
-            "inline images need a coder that writes PNG, and there is none: shown as \(style.kind.rawValue)")
+            "inline images need a PNG encoder, which is missing: shown as \(style.kind.rawValue)")
     }
 
     private func playAll(_ console: LiveConsole, _ report: inout Report) -> Player.Ending {
         let manager = host.manager
-        let screen = PictureScreen(style) { raster throws(CoderError) in try encode(raster, manager) }
+        let screen = ImageScreen(style) { raster throws(CoderError) in try encode(raster, manager) }
         var player = Player(console, screen, options)
         var index = 0
         var direction = 1
@@ -194,7 +194,7 @@ private struct PlaySession {
                 report.failures[index] = error
                 report.summaries[index] = summary(files[index], player.statistics, error)
             }
-            // Before the first there is nothing: it begins again, unless it cannot be played.
+            // `p` at the first file restarts it; if it failed, playback moves on to the next file.
             if index + direction < 0 {
                 if report.failures[index] != nil { direction = 1 } else { continue }
             }
@@ -208,16 +208,16 @@ private struct PlaySession {
     ) throws(CoderError) -> Player.Ending {
         let source = try ImageSource(path: file, limits: limits)
         let image = try AnimatedImage(source, manager: host.manager, limits: limits, forcing: coder)
-        // Frames in front of the damage are worth seeing.
+        // Frames before the damage are still played.
         problem = image.problem
         if image.frameCount == 0 {
-            throw problem ?? CoderError(.corrupt, "there is no frame in it", coder: image.coder)
+            throw problem ?? CoderError(.corrupt, "the file has no frames", coder: image.coder)
         }
         if limits.maxDecodedBytes > 0 { image.pool.byteBudget = min(image.pool.byteBudget, limits.maxDecodedBytes) }
         return try player.play(image, name: printable(file == "-" ? "stdin" : file))
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private func summary(_ file: String, _ statistics: Player.Statistics, _ error: CoderError?) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
@@ -241,7 +241,7 @@ private struct PlaySession {
     }
 }
 
-/// A raster as a PNG file, quickly rather than small.
+/// Encodes a raster as PNG, optimized for speed.
 private func encode(_ raster: Raster, _ manager: CodersManager) throws(CoderError) -> [UInt8] {
     let pixels = try PixelBuffer(size: PixelSize(raster.width, raster.height), format: .rgb8)
     for y in 0..<raster.height { pixels.setRow(y, from: raster.bytes, at: y * raster.width * 3) }

@@ -2,16 +2,16 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Everything about one plugin: whether it may be used, who vouches for it, whether it keeps the contract.
+/// The subcommands for plugins: create, check, trust, enable and sign.
 enum PluginCommand: Command {
-    /// One file each, `Plugin<Verb>.swift`.
+    /// The subcommands, each in its own file `Plugin<Verb>.swift`.
     private static let verbs: [any PluginVerb.Type] = [
         PluginNew.self, PluginCheckVerb.self, PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self,
         PluginDisableVerb.self, PluginSignVerb.self, PluginVerifyVerb.self, PluginKeygenVerb.self,
     ]
 
     static let specification = CommandSpecification(
-        name: "plugin", summary: "check, trust, sign, switch off or begin a plugin",
+        name: "plugin", summary: "create, check, trust, enable, disable and sign plugins",
         operands: verbs.map { $0.name }.joined(separator: "|") + " …", operandCount: 1...1_000_000,
         examples: verbs.flatMap { $0.examples },
         options: verbs.flatMap { verb in
@@ -28,23 +28,23 @@ enum PluginCommand: Command {
         let word = arguments.operands[0]
         guard let verb = verbs.first(where: { $0.name == word }) else {
             throw UsageError(
-                "plugin cannot \(word)",
+                "unknown subcommand \"\(word)\"",
                 hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean plugin \($0)?" }
-                    ?? "it can \(specification.verbs.joined(separator: ", "))", command: "plugin")
+                    ?? "subcommands: \(specification.verbs.joined(separator: ", "))", command: "plugin")
         }
         return try verb.run(Array(arguments.operands.dropFirst()), arguments)
     }
 }
 
-/// One thing that `coderhost plugin` does.
+/// A subcommand of `coderhost plugin`.
 protocol PluginVerb: SendableMetatype {
     static var name: String { get }
-    /// The title of its help.
+    /// The summary in its help.
     static var summary: String { get }
-    /// What stands behind it in the usage; `FILE…` unless it says otherwise.
+    /// The operands in the usage line; `FILE…` by default.
     static var operands: String { get }
     static var examples: [(command: String, does: String)] { get }
-    /// Those that only this verb has.
+    /// The options that only this subcommand has.
     static var options: [OptionSpecification] { get }
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode
 }

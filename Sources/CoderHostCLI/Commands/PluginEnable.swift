@@ -2,13 +2,13 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Switches a plugin on that was switched off.
+/// Enables a disabled plugin.
 enum PluginEnableVerb: PluginVerb {
     static let name = "enable"
-    static let summary = "use a plugin again that was switched off"
+    static let summary = "enable disabled plugins"
     static let operands = "ID…"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin enable org.coderhost.gif-plugin", "use it again")
+        ("coderhost plugin enable org.coderhost.gif-plugin", "enable a plugin")
     ]
     static let options: [OptionSpecification] = []
 
@@ -17,13 +17,13 @@ enum PluginEnableVerb: PluginVerb {
     }
 }
 
-/// Switches a plugin off.
+/// Disables a plugin.
 enum PluginDisableVerb: PluginVerb {
     static let name = "disable"
-    static let summary = "switch a plugin off"
+    static let summary = "disable plugins"
     static let operands = "ID…"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin disable org.coderhost.gif-plugin", "do as if it were not installed")
+        ("coderhost plugin disable org.coderhost.gif-plugin", "disable a plugin")
     ]
     static let options: [OptionSpecification] = []
 
@@ -32,7 +32,7 @@ enum PluginDisableVerb: PluginVerb {
     }
 }
 
-/// Writes what the user decided about a plugin.
+/// Writes the user's settings for a plugin.
 private enum PluginSwitch {
     static func run(
         _ isOn: Bool, _ operands: [String], _ arguments: ParsedArguments
@@ -47,11 +47,12 @@ private enum PluginSwitch {
                 let path: String
                 do throws(SystemError) {
                     path = try Administration.write(
-                        enabled: isOn, plugin: id, in: configuration.administrationDirectories)
+                        enabled: isOn, plugin: id, in: configuration.search.administrationDirectories)
                 } catch {
                     throw CoderError(
-                        .cannotCreate, "the user's settings cannot be written: \(error)",
-                        hint: "check \(configuration.administrationDirectories.first ?? "HOME") and its permissions")
+                        .cannotCreate, "cannot write the user's settings: \(error)",
+                        hint:
+                            "check permissions of \(configuration.search.administrationDirectories.first ?? "HOME")")
                 }
                 answer.say(
                     "\(id) is \(isOn ? "enabled" : "disabled") in \(path)",

@@ -2,38 +2,38 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Begins a plugin: a small project that builds, is listed and passes the checks before a line of it was changed.
+/// Creates a plugin project from a template. The project builds and passes all checks without changes.
 enum PluginNew: PluginVerb {
     static let name = "new"
-    static let summary = "begin a plugin that builds and works at once"
+    static let summary = "create a plugin project that builds at once"
     static let operands = "NAME"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin new tga", "a plugin in C for the format tga, in the folder coder-tga"),
-        ("coderhost plugin new tga --lang rust --id org.me.tga -o ~/tga", "in Rust, elsewhere, under your name"),
+        ("coderhost plugin new tga", "create a C plugin for TGA in coder-tga"),
+        ("coderhost plugin new tga --lang rust --id org.me.tga -o ~/tga", "create a Rust plugin with your own id"),
     ]
     static let options = [
-        OptionSpecification("--lang", value: "LANG", help: "\(Template.languages.formatted) (default: c)"),
-        OptionSpecification("--id", value: "ID", help: "the coder's id (default: org.example.NAME)"),
-        OptionSpecification("-o", "--output", value: "DIR", help: "the folder to make (default: coder-NAME)"),
+        OptionSpecification("--lang", value: "LANG", help: "language: \(Template.languages.formatted) (default: c)"),
+        OptionSpecification("--id", value: "ID", help: "id of the coder (default: org.example.NAME)"),
+        OptionSpecification("-o", "--output", value: "DIR", help: "folder to create (default: coder-NAME)"),
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         guard operands.count == 1 else {
             throw UsageError(
-                operands.isEmpty ? "plugin new needs a NAME" : "\"\(operands[1])\" is one word too many",
+                operands.isEmpty ? "plugin new needs a NAME" : "unexpected argument \"\(operands[1])\"",
                 hint: "coderhost plugin new \(operands.first ?? "tga")", command: "plugin")
         }
         let name = try checked(name: operands[0])
         let language = arguments.value("--lang") ?? "c"
         guard Template.languages.contains(language) else {
             throw UsageError(
-                "there is no template in \(printable(language))",
+                "invalid --lang value \"\(printable(language))\"",
                 hint: OptionCheck.nearest(language, Template.languages).map { "did you mean --lang \($0)?" }
-                    ?? "--lang is \(Template.languages.formatted)", command: "plugin")
+                    ?? "languages: \(Template.languages.formatted)", command: "plugin")
         }
         let id = try checked(id: arguments.value("--id") ?? "org.example.\(name)")
         let place = arguments.value("--output") ?? "coder-\(name)"
-        let rival = Rival(of: name, id, try arguments.host())
+        let rival = CompetingCoder(of: name, id, try arguments.host())
         let template = Template(language: language, name: name, id: id)
         do throws(CoderError) {
             let folder = try NewFolder(place)
@@ -47,15 +47,15 @@ enum PluginNew: PluginVerb {
         }
     }
 
-    /// The name becomes a file name, the id of a format, a file name extension and a part of a MIME type.
+    /// Checks a name. It becomes a file name, a format id, a file extension and a part of a MIME type.
     private static func checked(name: String) throws(UsageError) -> String {
         let bytes = name.utf8
         guard let first = bytes.first, let last = bytes.last, isLetter(first), last != UInt8(ascii: "-"),
             (2...32).contains(bytes.count), bytes.allSatisfy({ isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") })
         else {
             throw UsageError(
-                "\"\(printable(name))\" cannot be the name of a format",
-                hint: "2 to 32 lower-case letters, digits and hyphens, a letter first, no hyphen last",
+                "invalid format name \"\(printable(name))\"",
+                hint: "use 2 to 32 lower-case letters, digits and hyphens; a letter first, no hyphen last",
                 command: "plugin")
         }
         return name
@@ -71,7 +71,8 @@ enum PluginNew: PluginVerb {
         }
         guard parts.count >= 2, isFit, id.utf8.count <= 100 else {
             throw UsageError(
-                "\"\(printable(id))\" is no id", hint: "a name you own, turned round: org.example.tga",
+                "invalid id \"\(printable(id))\"",
+                hint: "use a reversed domain name, for example org.example.tga",
                 command: "plugin")
         }
         return id
@@ -80,24 +81,27 @@ enum PluginNew: PluginVerb {
     private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    private static func tell(_ folder: String, _ template: Template, _ rival: Rival?, _ arguments: ParsedArguments) {
+    private static func tell(
+        _ folder: String, _ template: Template, _ rival: CompetingCoder?, _ arguments: ParsedArguments
+    ) {
         let file = "libcoder-\(template.name).so"
-        // Quoted, so that the line can be copied whatever the folder is called.
+        // Quoted, so that the user can copy the line for any folder name.
         let word = "'" + folder.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
         let isPlain = folder.utf8.allSatisfy {
             isLetter($0 | 0x20) || isDigit($0) || "/._-".utf8.contains($0)
         }
         let steps = [
-            ("cd \(isPlain && !folder.hasPrefix("-") ? folder : word)", "README.md says what is where"),
-            ("make", "builds \(file)"),
-            ("make test", "what has to hold for any coder"),
-            ("coderhost plugin check \(file)", "everything that is asked of a plugin"),
-            ("coderhost list --plugin-dir .", "ready, or the reason and what helps"),
+            ("cd \(isPlain && !folder.hasPrefix("-") ? folder : word)", "README.md explains the files"),
+            ("make", "build \(file)"),
+            ("make test", "run the tests of the template"),
+            ("coderhost plugin check \(file)", "run all checks of the contract"),
+            ("coderhost list --plugin-dir .", "check that the host accepts it"),
             (
-                "coderhost convert --plugin-dir . photo.\(template.name == "png" ? "jpg" : "png") -o photo.\(template.name)",
-                "to your format, and back"
+                "coderhost convert --plugin-dir . photo.\(template.name == "png" ? "jpg" : "png") "
+                    + "-o photo.\(template.name)",
+                "convert to your format"
             ),
-            ("make install", "into the folder of the installed coderhost"),
+            ("make install", "install for the installed coderhost"),
         ]
         if arguments.has("--json") {
             let members: [(key: String, value: JSONValue)] = [
@@ -120,12 +124,12 @@ enum PluginNew: PluginVerb {
     }
 }
 
-/// A coder that is there already for the format of a new one.
-private struct Rival {
+/// An installed coder for the format of the new plugin.
+private struct CompetingCoder {
     let coder: String
     let lines: [String]
 
-    /// Nil where the name is free.
+    /// Finds the coder; nil if no coder has the format.
     init?(of name: String, _ id: String, _ host: CoderHost) {
         let format = host.manager.order(for: ImageFormat(name)).isEmpty ? host.manager.format(ofExtension: name) : nil
         let known = format ?? ImageFormat(name)
@@ -133,19 +137,19 @@ private struct Rival {
             return nil
         }
         coder = first.descriptor.id
-        // What the manifests of the templates say.
-        let wins = !first.precedes(newcomer: id, version: "0.1.0", priority: 100)
+        // Version and priority match the manifests of the templates.
+        let wins = !first.precedes(uninstalled: id, version: "0.1.0", priority: 100)
         let (winner, loser) = wins ? (id, coder) : (coder, id)
         let priority = first.descriptor.priority
         lines = [
-            "coderhost: warning: \(format == nil ? "the format \(name)" : "the ending .\(name) of \(known)") is served "
-                + "already, by \(coder) (priority \(first.descriptor.administeredPriority ?? first.descriptor.priority))",
-            "  once both are installed, pictures are read by whom their first bytes belong to: those of the new one begin "
-                + "with toy-\(name) until you change that",
-            "  .\(name) is written by \(winner), which comes before \(loser) in the same folder; a folder of root's comes "
-                + "before one of yours",
-            "  try: another name, coderhost plugin new my-\(name); or \"priority\" in the manifest of the new one, "
-                + (wins ? "below \(priority) to come second" : "from \(max(100, priority) + 1) on to come first")
+            "coderhost: warning: \(format == nil ? "the format \(name)" : "the file extension .\(name) of \(known)") "
+                + "already has a coder, \(coder) "
+                + "(priority \(first.descriptor.administeredPriority ?? first.descriptor.priority))",
+            "  with both installed, the first bytes of a file select the decoder; files of the new plugin begin with "
+                + "toy-\(name) until you change its signature",
+            "  \(winner) encodes .\(name): it precedes \(loser) in the same folder; system folders precede your own",
+            "  try: another name, coderhost plugin new my-\(name); or \"priority\" in the new manifest, "
+                + (wins ? "below \(priority) to come second" : "\(max(100, priority) + 1) or more to come first")
                 + "; coderhost list --format \(known) --explain shows the order",
         ]
     }
@@ -157,7 +161,7 @@ private struct Template {
     let name: String
     let id: String
 
-    /// Folders of `Templates/`, apart from the one with what all of them have.
+    /// The language folders of `Templates/`; `common` is for all languages.
     static let languages = ["c", "swift", "rust"]
     private static let common = "common"
 
@@ -168,7 +172,7 @@ private struct Template {
         return templateFiles.compactMap { file in
             let parts = "\(file.path)".split(separator: "/")
             guard parts[0] == language || parts[0] == Self.common else { return nil }
-            // A file that git takes for its own must not stand in this repository under that name.
+            // Files such as .gitignore have a `dot-` prefix here, because git would interpret them.
             let path = parts.dropFirst().map { $0.hasPrefix("dot-") ? "." + $0.dropFirst(4) : String($0) }
             return (path.joined(separator: "/"), Self.filled("\(file.text)", values))
         }.sorted { $0.path < $1.path }
@@ -176,7 +180,7 @@ private struct Template {
 
     private static func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
-    /// Replaces each `@KEY@` that is known.
+    /// Replaces each known `@KEY@`.
     private static func filled(_ text: String, _ values: [String: String]) -> String {
         var result = ""
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -194,6 +198,6 @@ private struct Template {
 }
 
 extension [String] {
-    /// `a, b or c`.
+    /// The elements as `a, b or c`.
     fileprivate var formatted: String { dropLast().joined(separator: ", ") + " or " + (last ?? "") }
 }

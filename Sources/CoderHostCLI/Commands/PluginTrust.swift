@@ -2,26 +2,26 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Vouches for a file, wherever it stands, or for a key.
+/// Trusts a plugin file in any folder, or a signing key.
 enum PluginTrustVerb: PluginVerb {
     static let name = "trust"
-    static let summary = "use a plugin wherever it stands, or what a key signs"
+    static let summary = "trust plugin files or signing keys"
     static let operands = "FILE|ID|KEY.pub…"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin trust ~/build/libcoder-qoi.so", "use this very file, wherever it stands"),
-        ("coderhost plugin trust vendor.pub", "use what the owner of this key signs"),
-        ("coderhost plugin trust --unrevoke 8f3a21c07be94d55", "take the revocation of that key back"),
+        ("coderhost plugin trust ~/build/libcoder-qoi.so", "trust this file in any folder"),
+        ("coderhost plugin trust vendor.pub", "trust all plugins signed with this key"),
+        ("coderhost plugin trust --unrevoke 8f3a21c07be94d55", "undo the revocation of a key"),
     ]
     static let options = [
         OptionSpecification(
-            "--unrevoke", help: "take the KEY off the list of those that are never believed; trusts nothing by itself")
+            "--unrevoke", help: "undo the revocation of KEY; does not trust it")
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         guard !operands.isEmpty else { throw UsageError("plugin trust needs a FILE, an ID or a KEY.pub") }
         let configuration = try arguments.configuration()
         let host = CoderHost(configuration: configuration)
-        let store = TrustStore(folders: configuration.trustDirectories)
+        let store = TrustStore(folders: configuration.search.trustDirectories)
         var answer = PluginAnswer(arguments)
         for operand in operands {
             do throws(CoderError) {
@@ -46,11 +46,11 @@ enum PluginTrustVerb: PluginVerb {
         } catch {
             throw error.asCoderError
         }
-        // Vouching lifts doubts about the place, and nothing else that speaks against a file.
+        // Trust only overrides the check of the folder; other problems still apply.
         if let status = host.judge(file: file.path)?.status, !status.isUsable {
             throw CoderError(
                 .pluginRefused,
-                "it is vouched for in \(entry), but still not used (\(status.state.word)): \(status.reason)",
+                "trusted in \(entry), but still not used (\(status.state.word)): \(status.reason)",
                 hint: status.remedy.isEmpty ? nil : status.remedy)
         }
         answer.say(
@@ -62,16 +62,16 @@ enum PluginTrustVerb: PluginVerb {
         if let warning = unseen(file.path, host) { answer.warn(warning) }
     }
 
-    /// Why no folder would show a file, although it may be used.
+    /// Returns a warning if the host does not find a trusted file.
     private static func unseen(_ path: String, _ host: CoderHost) -> String? {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         if !name.hasPrefix("libcoder-") || !name.hasSuffix(".so") {
-            return "\(name) is found only under a name such as libcoder-x.so"
+            return "the host does not find \(name): rename it to libcoder-NAME.so"
         }
         let folder = parentFolder(path)
-        if host.configuration.directories.contains(where: { resolvedPath($0.path) == folder }) { return nil }
-        return "\(folder) is not searched; name it with --plugin-dir or in CODERHOST_PLUGIN_PATH, or copy the file "
-            + "(coderhost doctor names the folders)"
+        if host.configuration.search.directories.contains(where: { resolvedPath($0.path) == folder }) { return nil }
+        return "\(folder) is not a plugin folder; add it with --plugin-dir or CODERHOST_PLUGIN_PATH, or copy the file "
+            + "to a plugin folder (see coderhost doctor)"
     }
 
     private static func takeBack(
@@ -80,8 +80,8 @@ enum PluginTrustVerb: PluginVerb {
         let id = (operand.hasSuffix(".pub") ? try key(operand).id : operand).lowercased()
         guard TrustedKey.isIdentifier(id) else {
             throw CoderError(
-                .invalidArgument, "only keys are revoked, by their 16 digits or a KEY.pub",
-                hint: "for a file leave out --unrevoke")
+                .invalidArgument, "--unrevoke needs the 16 digits of a key, or KEY.pub",
+                hint: "omit --unrevoke to trust a file")
         }
         let known = store.revocations(of: id)
         let path: String?
@@ -90,26 +90,26 @@ enum PluginTrustVerb: PluginVerb {
         if let other = others.first {
             throw CoderError(
                 .cannotCreate, "the key \(id) is still revoked by \(other)",
-                hint: "ask whoever keeps that file, or take the line out of it")
+                hint: "remove the line from that file, or ask its owner")
         }
         guard let path else {
             throw CoderError(
                 .notFound, "the key \(id) is not revoked",
-                hint: "coderhost doctor names the keys and what is said of them")
+                hint: "coderhost doctor lists all keys")
         }
         let isTrusted = store.key(id) != nil
         answer.say(
-            "not revoked any more: key \(id) (\(path)); "
-                + (isTrusted ? "what it signed is used again" : "to believe it: coderhost plugin trust KEY.pub"),
+            "revocation removed: key \(id) (\(path)); "
+                + (isTrusted ? "its plugins are trusted again" : "to trust it: coderhost plugin trust KEY.pub"),
             [("key", .string(id)), ("entry", .string(path)), ("trusted", .bool(isTrusted))])
     }
 
     private static func add(_ key: TrustedKey, _ store: TrustStore, _ answer: inout PluginAnswer) throws(CoderError) {
         if store.isRevoked(key.id) {
             throw CoderError(
-                .invalidArgument, "the key \(key.id) was revoked",
+                .invalidArgument, "the key \(key.id) is revoked",
                 hint:
-                    "ask its owner for the new one; if that was a mistake: coderhost plugin trust --unrevoke \(key.id)")
+                    "ask its owner for a new key, or undo it: coderhost plugin trust --unrevoke \(key.id)")
         }
         let entry: String
         do throws(TrustStore.Failure) { entry = try store.add(key) } catch { throw error.asCoderError }
@@ -121,13 +121,13 @@ enum PluginTrustVerb: PluginVerb {
     /// Reads a public key.
     static func key(_ path: String) throws(CoderError) -> TrustedKey {
         let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try OwnFile.read(path) } catch {
-            throw CoderError(.inputOutput, "it cannot be read: \(error)", hint: "check the name and its permissions")
+        do throws(SystemError) { bytes = try StateFile.read(path) } catch {
+            throw CoderError(.inputOutput, "cannot read the key: \(error)", hint: "check its name and permissions")
         }
-        guard let bytes else { throw CoderError(.notFound, "there is no such file", hint: "check the name") }
+        guard let bytes else { throw CoderError(.notFound, "the file does not exist", hint: "check the name") }
         guard let key = TrustedKey(file: bytes) else {
             throw CoderError(
-                .invalidArgument, "it is no public key", hint: "coderhost plugin keygen makes a KEY and a KEY.pub")
+                .invalidArgument, "not a public key", hint: "create a key pair: coderhost plugin keygen -o KEY")
         }
         return key
     }

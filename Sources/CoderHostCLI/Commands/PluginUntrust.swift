@@ -2,26 +2,24 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Takes back what `plugin trust` said.
+/// Removes the trust that `plugin trust` added, or revokes keys.
 enum PluginUntrustVerb: PluginVerb {
     static let name = "untrust"
-    static let summary = "take trust in plugins or keys back"
+    static let summary = "remove trust in plugins or keys"
     static let operands = "FILE|ID|SHA256|KEY…"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin untrust org.example.qoi-plugin", "take that back, for all of its versions"),
-        ("coderhost plugin untrust --revoke 8f3a21c07be94d55", "never believe that key again"),
+        ("coderhost plugin untrust org.example.qoi-plugin", "remove trust in all versions of a plugin"),
+        ("coderhost plugin untrust --revoke 8f3a21c07be94d55", "revoke a key"),
     ]
     static let options = [
         OptionSpecification(
             "--revoke",
-            help:
-                "put the KEY on the list of those that are never believed, in any folder (back: plugin trust --unrevoke)"
-        )
+            help: "revoke KEY permanently (undo: plugin trust --unrevoke)")
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         guard !operands.isEmpty else { throw UsageError("plugin untrust needs a FILE, an ID, a SHA256 or a KEY") }
-        let store = TrustStore(folders: try arguments.configuration().trustDirectories)
+        let store = TrustStore(folders: try arguments.configuration().search.trustDirectories)
         var answer = PluginAnswer(arguments)
         for operand in operands {
             do throws(CoderError) {
@@ -49,13 +47,13 @@ enum PluginUntrustVerb: PluginVerb {
         guard !paths.isEmpty else {
             let known = store.entries.map(\.plugin) + store.keys.map(\.key.id)
             throw CoderError(
-                .notFound, "nobody vouches for it here",
+                .notFound, "not trusted",
                 hint: OptionCheck.nearest(operand, known).map { "did you mean \($0)?" }
-                    ?? (known.isEmpty ? "nothing is vouched for" : "vouched for are: \(known.joined(separator: ", "))"))
+                    ?? (known.isEmpty ? "nothing is trusted" : "trusted: \(known.joined(separator: ", "))"))
         }
         for path in paths {
             do throws(TrustStore.Failure) { try store.remove(path) } catch { throw error.asCoderError }
-            answer.say("not trusted any more: \(operand) (\(path) is gone)", [("removed", .string(path))])
+            answer.say("trust removed: \(operand) (deleted \(path))", [("removed", .string(path))])
         }
     }
 
@@ -65,8 +63,8 @@ enum PluginUntrustVerb: PluginVerb {
         let id = (operand.hasSuffix(".pub") ? try PluginTrustVerb.key(operand).id : operand).lowercased()
         guard TrustedKey.isIdentifier(id) else {
             throw CoderError(
-                .invalidArgument, "only keys are revoked, by their 16 digits or a KEY.pub",
-                hint: "for a file leave out --revoke")
+                .invalidArgument, "--revoke needs the 16 digits of a key, or KEY.pub",
+                hint: "omit --revoke to remove trust in a file")
         }
         let known = store.revocations(of: id)
         let path: String

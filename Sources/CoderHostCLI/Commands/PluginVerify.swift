@@ -2,18 +2,18 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Says what the signature of a plugin is worth.
+/// Verifies the signature of a plugin.
 enum PluginVerifyVerb: PluginVerb {
     static let name = "verify"
-    static let summary = "tell whose signature a plugin has"
+    static let summary = "verify the signatures of plugins"
     static let operands = "FILE|ID…"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost plugin verify libcoder-qoi.so", "whether a trusted key signed this very file"),
-        ("coderhost plugin verify libcoder-qoi.so --pub vendor.pub", "whether that key did"),
+        ("coderhost plugin verify libcoder-qoi.so", "verify with the trusted keys"),
+        ("coderhost plugin verify libcoder-qoi.so --pub vendor.pub", "verify with this key"),
     ]
     static let options = [
         OptionSpecification(
-            "--pub", value: "KEY.pub", help: "believe this key and no other (default: those that are trusted)")
+            "--pub", value: "KEY.pub", help: "verify with this key only (default: all trusted keys)")
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -21,7 +21,7 @@ enum PluginVerifyVerb: PluginVerb {
         let configuration = try arguments.configuration()
         let host = CoderHost(configuration: configuration)
         var answer = PluginAnswer(arguments)
-        var store = TrustStore(folders: configuration.trustDirectories)
+        var store = TrustStore(folders: configuration.search.trustDirectories)
         if let path = arguments.value("--pub") {
             do throws(CoderError) { store = TrustStore(key: try PluginTrustVerb.key(path)) } catch {
                 answer.fail(path, error)
@@ -41,11 +41,11 @@ enum PluginVerifyVerb: PluginVerb {
     ) throws(CoderError) {
         let state: SignatureState
         do throws(SystemError) { state = try store.signature(ofFile: file.path, plugin: file.id, file.hash) } catch {
-            throw CoderError(.inputOutput, "\(file.path).sig cannot be read: \(error)", hint: "check its permissions")
+            throw CoderError(.inputOutput, "cannot read \(file.path).sig: \(error)", hint: "check its permissions")
         }
         guard let key = state.key, state.isValid else {
             throw CoderError(
-                .invalidArgument, state.flaw ?? "there is no \(file.path).sig", hint: hint(state))
+                .invalidArgument, state.flaw ?? "\(file.path).sig does not exist", hint: hint(state))
         }
         let name = store.key(key)?.name ?? ""
         answer.say(
@@ -58,10 +58,10 @@ enum PluginVerifyVerb: PluginVerb {
 
     private static func hint(_ state: SignatureState) -> String {
         switch state {
-        case .unknownKey: "get the key from whom you trust, and: coderhost plugin trust KEY.pub"
-        case .expired, .revoked: "get a version that was signed with a newer key"
-        case .invalid: "get the plugin and its .sig from where they come from again"
-        case .none, .valid: "coderhost plugin sign FILE --key KEY makes one"
+        case .unknownKey: "get the key from its owner, then: coderhost plugin trust KEY.pub"
+        case .expired, .revoked: "get a version signed with a newer key"
+        case .invalid: "download the plugin and its .sig again"
+        case .none, .valid: "sign it: coderhost plugin sign FILE --key KEY"
         }
     }
 }

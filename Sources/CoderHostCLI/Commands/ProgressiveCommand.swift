@@ -2,24 +2,26 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Decodes a file as if it arrived slowly, and shows what can be seen when.
+/// Decodes a file in chunks, as if it arrived slowly, and reports when pixels become visible.
 enum ProgressiveCommand: Command {
     static let specification = CommandSpecification(
-        name: "progressive", summary: "decode a file as if it arrived slowly", operands: "FILE", operandCount: 1...1,
+        name: "progressive", summary: "decode a file in chunks, as if it arrived slowly",
+        operands: "FILE", operandCount: 1...1,
         examples: [
-            ("coderhost progressive photo.jpg --report", "what can be seen when, and at what cost"),
-            ("coderhost progressive photo.jpg --chunk 4096 -o 'p_{n}.png'", "a picture each time there is more to see"),
-            ("coderhost progressive cat.gif --report --json", "the same for programs"),
+            ("coderhost progressive photo.jpg --report", "report when pixels appear, and the cost"),
+            ("coderhost progressive photo.jpg --chunk 4096 -o 'p_{n}.png'", "write each partial image"),
+            ("coderhost progressive cat.gif --report --json", "the report as JSON"),
         ],
         options: [
             OptionSpecification(
-                "--chunk", value: "BYTES", help: "how much arrives at once; k and M are understood (default: 16k)"),
+                "--chunk", value: "BYTES", help: "bytes per chunk, up to 1G; k, M, G (default: 16k)"),
             OptionSpecification(
-                "-o", "--output", value: "TEMPLATE", help: "write each partial picture; {n} counts them, {stem}, {dir}"),
+                "-o", "--output", value: "TEMPLATE",
+                help: "write each partial image; template with {n} (number), {stem}, {dir}"),
             OptionSpecification(
-                "-O", "--option", value: "KEY=VALUE", help: "an option of the coder (may be repeated)"),
+                "-O", "--option", value: "KEY=VALUE", help: "set an option of the coder (may be repeated)"),
             OptionSpecification(
-                "--report", help: "compare with decoding the file at once (default without -o)"),
+                "--report", help: "print a report with the cost (default without -o)"),
         ])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -28,14 +30,14 @@ enum ProgressiveCommand: Command {
         if let text = arguments.value("--chunk") {
             guard let number = ParsedArguments.quantity(text), 1...(1 << 30) ~= number else {
                 throw UsageError(
-                    "--chunk takes a number of bytes from 1 to 1G (k and M are understood), not \"\(text)\"")
+                    "invalid --chunk value \"\(text)\": expected 1 to 1G bytes, optionally with k, M or G")
             }
             chunk = number
         }
         var target: OutputTarget?
         if let output = arguments.value("--output") {
             guard try OutputTemplate(output).mentions("n") else {
-                throw UsageError("\(output) is one name for many pictures", hint: "put {n} into it: 'p_{n}.png'")
+                throw UsageError("-o must contain {n}: there are many images", hint: "for example -o 'p_{n}.png'")
             }
             target = try OutputTarget(output, arguments)
         }

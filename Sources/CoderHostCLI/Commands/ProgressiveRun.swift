@@ -3,9 +3,9 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// One file that arrived in pieces.
+/// Decodes one file in chunks and records each step.
 struct ProgressiveRun {
-    /// Something new that could be seen.
+    /// One update of the visible image.
     private struct Step {
         var bytes: Int
         var rows: Int
@@ -16,16 +16,16 @@ struct ProgressiveRun {
     private let file: String
     private let total: Int
     private var steps: [Step] = []
-    /// After how many bytes each frame could be seen.
+    /// The number of bytes after which each frame was complete.
     private var frames: [Int] = []
     private var headerAt: Int?
     private var format = ImageFormat("")
     private var size = PixelSize.zero
     private var isolation: IsolationReport?
-    /// CPU seconds of all updates, and of one decode.
+    /// The CPU time in seconds: of all updates, and of decoding once.
     private var progressiveCost = 0.0
     private var singleCost: Double?
-    /// What ended it early.
+    /// The error that stopped decoding.
     private(set) var problem: CoderError?
 
     init(
@@ -36,20 +36,20 @@ struct ProgressiveRun {
         var outputs = outputs
         let whole = try ImageSource(path: file, limits: host.manager.limits)
         total = whole.count
-        // What loading the plugin costs is no part of decoding.
+        // Loads the plugin first, so that the cost of loading is not measured.
         _ = try host.manager.openSession(whole)
-        let picture = try ProgressiveImage(
+        let progressive = try ProgressiveImage(
             manager: host.manager, capacity: max(1, total), name: file, options: try options.decoding(whole, host))
         var at = 0
         var written = 0
         do throws(CoderError) {
             repeat {
                 let end = min(at + chunk, total)
-                try picture.append(whole.bytes(at..<end))
+                try progressive.append(whole.bytes(at..<end))
                 at = end
-                if at == total { picture.finish() }
+                if at == total { progressive.finish() }
                 let outcome = try measure { () throws(CoderError) in
-                    try picture.update { part in
+                    try progressive.update { part in
                         Part(
                             rect: part.changed, isComplete: part.isComplete,
                             copy: target == nil
@@ -59,10 +59,10 @@ struct ProgressiveRun {
                                 })
                     }
                 }
-                note(picture, at)
+                note(progressive, at)
                 guard let outcome else { continue }
                 var step = Step(bytes: at, rows: outcome.rect.height, isComplete: outcome.isComplete, output: nil)
-                if let target, let image = picture.image, let copy = outcome.copy {
+                if let target, let image = progressive.image, let copy = outcome.copy {
                     step.output = try Self.write(try copy.get(), image, file, written, target, &outputs, host)
                     written += 1
                 }
@@ -71,11 +71,11 @@ struct ProgressiveRun {
         } catch {
             problem = error
         }
-        if problem == nil { problem = picture.image?.problem }
-        if problem == nil, !picture.isPictureComplete {
+        if problem == nil { problem = progressive.image?.problem }
+        if problem == nil, !progressive.isImageComplete {
             problem =
-                picture.image == nil
-                ? CoderError(.truncated, "the data ends before the header") : .truncated()
+                progressive.image == nil
+                ? CoderError(.truncated, "truncated in the header") : .truncated()
         }
         singleCost = try? Self.decodeAtOnce(whole, host)
     }
@@ -86,8 +86,8 @@ struct ProgressiveRun {
         var copy: Result<PixelBuffer, CoderError>?
     }
 
-    private mutating func note(_ picture: ProgressiveImage, _ at: Int) {
-        guard let image = picture.image else { return }
+    private mutating func note(_ progressive: ProgressiveImage, _ at: Int) {
+        guard let image = progressive.image else { return }
         if headerAt == nil {
             headerAt = at
             format = image.format
@@ -95,8 +95,8 @@ struct ProgressiveRun {
             isolation = image.isolation
         }
         while frames.count < image.frameCount { frames.append(at) }
-        // A still, or a first frame, is there when all of its rows are.
-        if !image.info.isAnimated, !picture.isPictureComplete, image.frameCount == 1 { frames = [] }
+        // A still image counts as complete only with all rows.
+        if !image.info.isAnimated, !progressive.isImageComplete, image.frameCount == 1 { frames = [] }
     }
 
     private mutating func measure<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
@@ -105,7 +105,7 @@ struct ProgressiveRun {
         return try body()
     }
 
-    /// What one decode costs; a pipe cannot be read a second time, so the bytes are those that are there.
+    /// Measures one decode of the loaded bytes, because a pipe cannot be read again.
     private static func decodeAtOnce(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> Double {
         let start = processorSeconds()
         try host.manager.withSession(source) { session throws(CoderError) in
@@ -124,8 +124,8 @@ struct ProgressiveRun {
             name.suffix.map { host.manager.format(named: $0) } ?? host.manager.defaultFormat(hasAlpha: true)
         try outputs.examine(name.path, from: file)
         let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
-        let picture = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)
-        try host.manager.encode(picture, to: format, into: sink)
+        let decoded = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)
+        try host.manager.encode(decoded, to: format, into: sink)
         try sink.commit()
         outputs.note(name.path, from: file)
         return name.path
@@ -150,7 +150,7 @@ struct ProgressiveRun {
             ("first_pixels_at", steps.first.map { .integer($0.bytes) } ?? .null),
             ("first_pixels_share", steps.first.map { .real(share($0.bytes)) } ?? .null),
             (
-                "pictures",
+                "images",
                 .array(
                     steps.map { step in
                         .object([
@@ -169,7 +169,7 @@ struct ProgressiveRun {
         return .object(members)
     }
 
-    /// Whether there is anything to tell but an error.
+    /// Whether the header was decoded, so that there is a report apart from the error.
     var hasHeader: Bool { headerAt != nil }
 
     var lines: [String] {
@@ -180,7 +180,7 @@ struct ProgressiveRun {
         let places = steps.map { percent($0.bytes) }
         let shown = places.count > 12 ? places.prefix(6) + ["…"] + places.suffix(5) : places[...]
         if !shown.isEmpty {
-            let word = steps.count == 1 ? "picture" : "pictures"
+            let word = steps.count == 1 ? "image" : "images"
             lines.append("  \(steps.count) \(word) shown, after \(shown.joined(separator: ", "))")
         }
         if frames.count > 1 {

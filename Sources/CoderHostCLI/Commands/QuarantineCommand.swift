@@ -2,31 +2,32 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Plugins that failed too often: which, why, until when.
+/// Lists and clears plugins that failed too often.
 enum QuarantineCommand: Command {
     static let specification = CommandSpecification(
-        name: "quarantine", summary: "show plugins that failed and are left alone, or let them off",
+        name: "quarantine", summary: "list plugins disabled after failures, or retry them",
         operands: "list|clear [ID|SHA256…]", operandCount: 1...1_000_000,
         examples: [
-            ("coderhost quarantine list", "what failed, how often, and when it is tried again"),
-            ("coderhost quarantine clear org.example.qoi-plugin", "try that one at once, in all of its builds"),
-            ("coderhost quarantine clear 8f3a21c07be9", "try one file, by the first digits that list shows"),
-            ("coderhost quarantine clear", "forget everything"),
+            ("coderhost quarantine list", "list failed plugins and their next retry"),
+            ("coderhost quarantine clear org.example.qoi-plugin", "retry a plugin at once, all builds"),
+            ("coderhost quarantine clear 8f3a21c07be9", "retry one file, by its SHA-256"),
+            ("coderhost quarantine clear", "retry all plugins"),
         ],
         options: [], notes: notes, verbs: ["list", "clear"],
         verbOperands: ["list": "[ID|SHA256…]", "clear": "[ID|SHA256…]"])
 
     private static let notes = """
 
-        One failure while it starts, or three within ten minutes, and a plugin is left alone for a minute; then it is tried
-        once, and left alone twice as long if that fails, up to an hour. A file that was rebuilt begins anew.
+        After one failure at start, or three failures within ten minutes, the host does not use a plugin
+        for one minute. Then it retries the plugin once. Each failed retry doubles the time, up to one
+        hour. A rebuilt file starts fresh.
 
-        STATE (in JSON)            What it means
-        in use (closed)            it failed, but not often enough; it is used
-        quarantined (open)         it is left alone until the time under AGAIN AT
-        on probation (half-open)   the next picture tries it; success ends this, failure quarantines it again
+        STATE (in JSON)            Meaning
+        in use (closed)            some failures, but too few for quarantine
+        quarantined (open)         not used until the time under AGAIN AT
+        on probation (half-open)   the next image retries it: success ends the quarantine, failure renews it
 
-        SHA256 shows the first digits of the file's hash, as many as clear needs to tell it from others.
+        SHA256 shows as many digits of the file's hash as clear needs to identify the file.
 
         """
 
@@ -35,9 +36,9 @@ enum QuarantineCommand: Command {
         let ids = Array(arguments.operands.dropFirst())
         guard specification.verbs.contains(verb) else {
             throw UsageError(
-                "quarantine cannot \(verb)",
+                "unknown subcommand \"\(verb)\"",
                 hint: OptionCheck.nearest(verb, specification.verbs).map { "did you mean quarantine \($0)?" }
-                    ?? "it can list and clear", command: "quarantine")
+                    ?? "subcommands: list, clear", command: "quarantine")
         }
         let quarantine = try arguments.host().quarantine
         let code = try verb == "list" ? list(ids, quarantine, arguments) : clear(ids, quarantine, arguments)
@@ -47,7 +48,7 @@ enum QuarantineCommand: Command {
         return code
     }
 
-    /// The entries that words name: ids of plugins, or first digits of hashes.
+    /// Returns the entries that the operands select: plugin ids or hash prefixes.
     private static func chosen(
         _ words: [String], _ quarantine: Quarantine
     ) throws(CoderError) -> [Quarantine.Entry] {
@@ -59,7 +60,7 @@ enum QuarantineCommand: Command {
             if Set(found.map(\.hash)).count > 1, !found.contains(where: { $0.plugin == word }) {
                 throw CoderError(
                     .invalidArgument, "\(found.count) hashes begin with \(word)",
-                    hint: "give more digits: \(found.map { "\($0.hash)" }.joined(separator: ", "))")
+                    hint: "use more digits: \(found.map { "\($0.hash)" }.joined(separator: ", "))")
             }
             guard !found.isEmpty else { throw unknown(word, entries) }
             result += found.filter { !result.contains($0) }
@@ -70,19 +71,19 @@ enum QuarantineCommand: Command {
     private static func unknown(_ word: String, _ entries: [Quarantine.Entry]) -> CoderError {
         let known = Array(Set(entries.map(\.plugin))).sorted()
         return CoderError(
-            .notFound, "nothing is known of a plugin or a hash \(word)",
+            .notFound, "no entry for \(word)",
             hint: OptionCheck.nearest(word, known).map { "did you mean \($0)?" }
-                ?? (known.isEmpty ? "nothing has failed" : "failed have: \(known.joined(separator: ", "))"))
+                ?? (known.isEmpty ? "no plugin has failed" : "failed plugins: \(known.joined(separator: ", "))"))
     }
 
     private static let shownDigits = 12
 
-    /// Whether a word is the beginning of a hash; a few digits may be so by chance.
+    /// Whether a word is a hash prefix of at least 6 digits; shorter prefixes match by chance.
     private static func isPrefix(_ word: String, of hash: ContentHash) -> Bool {
         word.utf8.count >= 6 && hash.description.hasPrefix(word.lowercased())
     }
 
-    /// The first digits of each hash that tell it from every other.
+    /// Returns how many digits identify each hash.
     private static func digits(_ entries: [Quarantine.Entry]) -> Int {
         let hashes = Set(entries.map { "\($0.hash)" })
         var count = shownDigits
@@ -90,7 +91,7 @@ enum QuarantineCommand: Command {
         return count
     }
 
-    /// What a person reads; JSON has the breaker's own words.
+    /// Returns the state for text output; JSON uses the names of circuit breakers.
     private static func word(_ entry: Quarantine.Entry, _ now: Int) -> String {
         switch entry.word(at: now) {
         case "open": "quarantined"
@@ -117,7 +118,7 @@ enum QuarantineCommand: Command {
             return .success
         }
         guard !entries.isEmpty else {
-            Console.out("nothing is in quarantine")
+            Console.out("the quarantine is empty")
             return .success
         }
         let now = wallMilliseconds()
@@ -152,7 +153,7 @@ enum QuarantineCommand: Command {
                     ("warnings", .array(quarantine.warnings.map(JSONValue.string))),
                 ]).text)
         } else {
-            Console.out(count == 1 ? "1 file is tried again" : "\(count) files are tried again")
+            Console.out(count == 1 ? "1 file will be retried" : "\(count) files will be retried")
         }
         return .success
     }

@@ -2,33 +2,35 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Changes files without decoding and encoding their pixels.
+/// Changes metadata, orientation or size of files without re-encoding pixels.
 enum RewriteCommand: Command {
     static let specification = CommandSpecification(
-        name: "rewrite", summary: "change files without touching a pixel: metadata, orientation, size",
+        name: "rewrite", summary: "change metadata, orientation or file size without re-encoding",
         operands: "FILE…", operandCount: 1...1_000_000,
         examples: [
-            ("coderhost rewrite photo.jpg --strip gps,thumbnail -o clean.jpg", "without place and embedded thumbnail"),
-            ("coderhost rewrite *.jpg --optimize -o small/", "fewer bytes, the same pixels"),
-            ("coderhost rewrite photo.jpg --rotate 90 -o turned.jpg", "a JPEG turned without loss"),
-            ("coderhost rewrite scan.jpg --crop 640x480+32+16 --perfect -o part.jpg", "a part, or an error"),
-            ("coderhost rewrite photo.jpg --set-orientation 1 --overwrite -o photo.jpg", "in place"),
+            ("coderhost rewrite photo.jpg --strip gps,thumbnail -o clean.jpg", "remove location and thumbnail"),
+            ("coderhost rewrite *.jpg --optimize -o small/", "reduce the file size, keep the pixels"),
+            ("coderhost rewrite photo.jpg --rotate 90 -o turned.jpg", "rotate a JPEG without re-encoding"),
+            ("coderhost rewrite scan.jpg --crop 640x480+32+16 --perfect -o part.jpg", "crop exactly, or fail"),
+            ("coderhost rewrite photo.jpg --set-orientation 1 --overwrite -o photo.jpg", "change a file in place"),
         ],
         options: [
             OptionSpecification(
                 "-o", "--output", value: "OUT",
-                help: "file, existing folder ending in /, template with the input's {dir}{stem} {ext} {n}"),
+                help: "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n}"),
             OptionSpecification(
-                "--strip", value: "PARTS", help: "leave out these of \(parts), or all but icc (default: none)"),
+                "--strip", value: "PARTS",
+                help: "metadata to remove: \(parts), or all except icc (default: none)"),
             OptionSpecification(
-                "--keep", value: "PARTS", help: "leave out all but these and icc (default: all are kept)"),
+                "--keep", value: "PARTS", help: "metadata to keep, besides icc (default: all)"),
             OptionSpecification(
-                "--set-orientation", value: "N", help: "store this Exif orientation, 1 to 8; no pixel moves"),
-            OptionSpecification("--rotate", value: "DEGREES", help: "turn it clockwise by 90, 180 or 270"),
-            OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal or vertical"),
-            OptionSpecification("--crop", value: "WxH+X+Y", help: "keep a part, up to the edges of blocks"),
-            OptionSpecification("--perfect", help: "refuse to keep other pixels than asked for (default: warn)"),
-            OptionSpecification("--optimize", help: "compress the same pixels into fewer bytes"),
+                "--set-orientation", value: "N", help: "set the Exif orientation tag, 1 to 8 (default: keep)"),
+            OptionSpecification(
+                "--rotate", value: "DEGREES", help: "rotate clockwise by 90, 180 or 270 degrees (default: 0)"),
+            OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal or vertical (default: none)"),
+            OptionSpecification("--crop", value: "WxH+X+Y", help: "crop, extended to block boundaries (default: all)"),
+            OptionSpecification("--perfect", help: "fail if the exact pixels are not possible (default: warn)"),
+            OptionSpecification("--optimize", help: "compress the same pixels better"),
         ] + ConvertJob.outputSpecification)
 
     private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
@@ -42,7 +44,7 @@ enum RewriteCommand: Command {
         if let text = arguments.value("--keep") {
             let kept = try parts(text)
             options.removed = Set(RewriteOptions.Part.allCases).subtracting(kept).subtracting([.icc])
-            // A part of Exif is kept with Exif, and Exif for its parts.
+            // GPS and thumbnail are parts of Exif: keeping Exif keeps them, and keeping one of them keeps Exif.
             if kept.contains(.exif) { options.removed.subtract([.gps, .thumbnail]) }
             if !kept.isDisjoint(with: [.gps, .thumbnail]) { options.removed.remove(.exif) }
         }
@@ -53,7 +55,8 @@ enum RewriteCommand: Command {
         if let degrees = try arguments.integer("--rotate", 0...360) {
             guard let turn = [0: .up, 90: .right, 180: .down, 270: .left, 360: .up][degrees] as Orientation? else {
                 throw UsageError(
-                    "--rotate \(degrees) would lose pixels", hint: "90, 180 or 270; coderhost convert turns by any angle")
+                    "invalid --rotate value \"\(degrees)\": expected 90, 180 or 270",
+                    hint: "coderhost convert rotates by any angle")
             }
             options.transform = turn
         }
@@ -76,7 +79,7 @@ enum RewriteCommand: Command {
             guard let part = RewriteOptions.Part(rawValue: word) else {
                 let names = RewriteOptions.Part.allCases.map(\.rawValue)
                 throw UsageError(
-                    "there is no part of the metadata named \(word)",
+                    "unknown metadata part \(word)",
                     hint: OptionCheck.nearest(word, names).map { "did you mean \($0)?" } ?? "parts: \(parts), all")
             }
             result.insert(part)

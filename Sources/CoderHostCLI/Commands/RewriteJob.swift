@@ -4,15 +4,15 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// One `rewrite` call: which files, what changes, where to.
+/// One `rewrite` call: inputs, changes and outputs.
 ///
-/// - Concurrency: any thread; several files are rewritten at a time.
+/// - Concurrency: any thread; the job rewrites several files concurrently.
 final class RewriteJob: Sendable {
     private let host: CoderHost
     private let limits: DecodeLimits
     private let options: RewriteOptions
     private let target: OutputTarget
-    /// Of many inputs none may be replaced before its turn has come.
+    /// Prevents that an output overwrites an input that is still to be read.
     private let outputs: Mutex<OutputGuard>
     private let threads: Int
 
@@ -42,20 +42,19 @@ final class RewriteJob: Sendable {
         limits = try arguments.limits()
         self.options = options
         guard let output = arguments.value("--output") else {
-            throw UsageError("-o OUT is missing", command: command)
+            throw UsageError("missing option -o OUT", command: command)
         }
         let target = try OutputTarget(output, arguments)
         self.target = target
         outputs = Mutex(
-            OutputGuard(inputs: files, arguments, remedy: "use --overwrite to replace it, or write elsewhere"))
+            OutputGuard(inputs: files, arguments, remedy: "use --overwrite to replace it, or choose another name"))
         let jobs = try arguments.integer("--jobs", 1...256)
         let names = Set(files.indices.map { Self.path(target, files[$0], $0) })
-        // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
-        // it is the first that gets it.
-        threads = arguments.has("--overwrite") || names.count < files.count ? 1 : jobs ?? processorCount
+        // Replacing inputs is safe only in order. If two inputs share an output name, the first one gets it.
+        threads = arguments.has("--overwrite") || names.count < files.count ? 1 : jobs ?? Machine.processorCount
     }
 
-    /// Rewrites all inputs, and reports each.
+    /// Rewrites all inputs and reports each result.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
         let isTaken = target.isStandardOutput
@@ -92,23 +91,23 @@ final class RewriteJob: Sendable {
         return Outcome(file: file, output: path, inputBytes: source.count, bytes: bytes, report: report)
     }
 
-    /// The ending of the output must not name another format than the one the file keeps.
+    /// Refuses an output whose file extension belongs to another format.
     private func refuseOtherFormat(of path: String, than format: ImageFormat) throws(CoderError) {
         guard let suffix = FileName(path).suffix?.lowercased() else { return }
         let served = host.manager.coders.map(\.descriptor.formats)
-        // A coder of two formats reads both alike, such as stills and animations of one ending.
+        // A coder with two formats reads both, for example stills and animations with one file extension.
         let isNamed = served.contains { $0.contains { $0.extensions.contains(suffix) } }
-        let isAtHome = served.contains { formats in
+        let isOwnExtension = served.contains { formats in
             formats.contains { $0.id == format } && formats.contains { $0.extensions.contains(suffix) }
         }
-        if isNamed, !isAtHome {
+        if isNamed, !isOwnExtension {
             throw .invalidArgument(
-                "\(path) names another format than \(format), which a rewrite keeps",
-                hint: "choose an ending of \(format), or use coderhost convert")
+                "\(path) has the file extension of another format: rewrite keeps \(format)",
+                hint: "use a file extension of \(format), or coderhost convert")
         }
     }
 
-    /// A rewritten file keeps its format, and so its ending.
+    /// Returns the output name with the file extension of the input.
     private static func path(_ target: OutputTarget, _ file: String, _ number: Int) -> String {
         let suffix = FileName(file).suffix ?? ""
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { _ in suffix }

@@ -2,38 +2,38 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// Writes small versions of pictures.
+/// Creates thumbnails of images.
 enum ThumbnailCommand: Command {
     static let specification = CommandSpecification(
-        name: "thumbnail", summary: "write small versions of pictures", operands: "IN…", operandCount: 1...1_000_000,
+        name: "thumbnail", summary: "create thumbnails of images", operands: "IN…", operandCount: 1...1_000_000,
         examples: [
-            ("coderhost thumbnail photo.jpg", "photo-thumb.jpg, within 256x256"),
-            ("coderhost thumbnail *.heic -s 400 -o thumbs/ -f jpeg", "many at once, into a folder"),
-            ("coderhost thumbnail *.jpg -s 200x200 --fit cover --crop attention -o 't/{stem}.webp'", "squares"),
-            ("coderhost thumbnail cat.gif -s 120x -o small.webp", "an animation stays one"),
-            ("coderhost thumbnail - -s 256 -o - -f png < photo.jpg > t.png", "in a pipe"),
+            ("coderhost thumbnail photo.jpg", "write photo-thumb.jpg, at most 256x256"),
+            ("coderhost thumbnail *.heic -s 400 -o thumbs/ -f jpeg", "create many thumbnails in a folder"),
+            ("coderhost thumbnail *.jpg -s 200x200 --fit cover --crop attention -o 't/{stem}.webp'", "crop to squares"),
+            ("coderhost thumbnail cat.gif -s 120x -o small.webp", "shrink an animation"),
+            ("coderhost thumbnail - -s 256 -o - -f png < photo.jpg > t.png", "use in a pipe"),
         ],
         options: [
             OptionSpecification(
                 "-s", "--size", value: "SIZE",
-                help: "256 for a box of 256x256, or 800x600, 800x, x600 (default: 256)")
-        ] + PictureChanges.specification + [
+                help: "box in pixels: 256 for 256x256, or 800x600, 800x, x600 (default: 256)")
+        ] + ImageChanges.specification + [
             OptionSpecification(
                 "-o", "--output", value: "OUT",
                 help:
-                    "file, existing folder ending in /, template with the input's {dir}{stem} {ext} {n} {w} {h}, or - "
-                    + "(default: '{dir}{stem}-thumb' with the ending of its format)"),
+                    "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n} {w} {h} "
+                    + "(default: {dir}{stem}-thumb)"),
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
-                help: "output format (default: from the output's name; without one that of the input)"),
+                help: "output format (default: by output name, else as the input)"),
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
-            OptionSpecification("--frame", value: "N", help: "this frame of an animation alone, from 0 (default: all)"),
-            OptionSpecification("--first-frame", help: "the first frame alone"),
-            OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),
+            OptionSpecification("--frame", value: "N", help: "write frame N only, from 0 (default: all)"),
+            OptionSpecification("--first-frame", help: "write the first frame only"),
+            OptionSpecification("--incomplete", help: "write the available part of a truncated image"),
             OptionSpecification(
-                "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep these (default: icc)"),
+                "--keep", value: "KINDS", help: "metadata to keep: exif,icc,xmp,iptc,text (default: icc)"),
             OptionSpecification(
-                "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
+                "--strip", value: "KINDS", help: "metadata to remove: exif,icc,xmp,iptc,text or all (default: none)"),
         ] + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {

@@ -3,17 +3,17 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// Durations and loop count of an animation that was taken apart.
+/// The durations and the loop count of extracted frames.
 ///
 ///     {"schema": 1, "loop_count": 0, "frames": [{"file": "cat-0000.png", "duration": [1, 25]}, …]}
 ///
-/// Pictures are matched to entries by name; where no entry has a name, by their place.
+/// Images match entries by name, or by position if no entry has a name.
 ///
-/// `loop_count` is the number of plays, 0 for ever, null where the file did not say; a duration is a fraction of seconds,
-/// null where none was stored.
+/// `loop_count` is the number of plays, 0 for infinite, null if the file has none. `duration` is a fraction of a
+/// second, null if the file has none.
 struct TimingFile {
     struct Entry {
-        /// Nil for a frame without a picture.
+        /// The image; nil for an empty frame.
         var file: String?
         var duration: FrameDuration
 
@@ -25,8 +25,9 @@ struct TimingFile {
     var loopCount: LoopCount
     var frames: [Entry]
 
-    /// - Parameters:
-    ///   - sink: what was opened for `path`.
+    /// Writes the timing file.
+    ///
+    /// - Parameter sink: the opened output `path`.
     func write(to sink: FileSink, named path: String) throws(CoderError) {
         let folder = FileName(path).folder
         let entries = frames.map { entry in
@@ -39,7 +40,7 @@ struct TimingFile {
         try sink.commit()
     }
 
-    /// How a picture is found from the timing file's folder.
+    /// Returns the path of an image relative to the folder of the timing file.
     private static func name(_ path: String, relativeTo folder: String) -> String {
         if folder.isEmpty || path.hasPrefix("/") { return path }
         if path.utf8.starts(with: folder.utf8) {
@@ -53,21 +54,23 @@ struct TimingFile {
         self.frames = frames
     }
 
-    /// - Throws: `.invalidArgument`, naming what is wrong in the file.
+    /// Reads a timing file.
+    ///
+    /// - Throws: `.invalidArgument` with the place of the error in the file.
     init(reading path: String) throws(CoderError) {
         let document = try Self.document(path)
         guard let entries = document["frames"]?.array else {
-            throw .invalidArgument("this is no timing file: it has no frames", hint: Self.hint)
+            throw .invalidArgument("not a timing file: no frames", hint: Self.hint)
         }
         if let schema = document["schema"], schema.integer != 1 {
             throw .invalidArgument(
-                "the schema of this timing file is \(schema.text), and only 1 is known", hint: Self.hint)
+                "unknown schema \(schema.text) of the timing file: expected 1", hint: Self.hint)
         }
         switch document["loop_count"] {
         case nil, .null?: loopCount = .unknown
         case let value?:
             guard let count = value.integer, count >= 0 else {
-                throw .invalidArgument("loop_count is \(value.text)", hint: Self.hint)
+                throw .invalidArgument("invalid loop_count \(value.text)", hint: Self.hint)
             }
             loopCount = count == 0 ? .infinite : .plays(count)
         }
@@ -77,7 +80,7 @@ struct TimingFile {
 
     private static func document(_ path: String) throws(CoderError) -> JSONValue {
         if path != "-", FileStatus.of(path)?.isDirectory == true {
-            throw CoderError(.inputOutput, "it is a directory", hint: "name the timing file in it")
+            throw CoderError(.inputOutput, "this is a directory", hint: "pass the timing file in it")
         }
         var limits = DecodeLimits()
         limits.maxInputBytes = 256 << 20
@@ -86,34 +89,34 @@ struct TimingFile {
         do {
             document = try JSONParser.parse(source.bytes(0..<source.count))
         } catch {
-            throw .invalidArgument("this is no timing file: \(error)", hint: Self.hint)
+            throw .invalidArgument("not a timing file: \(error)", hint: Self.hint)
         }
-        // What is beside them is somebody's own, unless it looks like one of them.
+        // Ignores unknown keys, except those that look like misspelled known keys.
         let known = ["schema", "loop_count", "frames"]
         guard case .object(let members) = document else { return document }
         for (key, _) in members where !known.contains(key) {
             guard let meant = OptionCheck.nearest(key, known), document[meant] == nil else { continue }
-            throw .invalidArgument("it has \(JSONValue.string(key).text)", hint: "did you mean \"\(meant)\"?")
+            throw .invalidArgument("unknown key \(JSONValue.string(key).text)", hint: "did you mean \"\(meant)\"?")
         }
         return document
     }
 
-    /// One of the frames; a key that is mistyped would otherwise be a duration that nobody meant.
+    /// Parses a frame. Unknown keys are errors, because a misspelled key would silently drop a duration.
     private static func entry(_ value: JSONValue, _ index: Int) throws(CoderError) -> Entry {
         let known = ["file", "duration"]
         guard case .object(let members) = value else {
-            throw .invalidArgument("frame \(index) is \(value.text)", hint: Self.hint)
+            throw .invalidArgument("invalid frame \(index): \(value.text)", hint: Self.hint)
         }
         if let key = members.map(\.key).first(where: { !known.contains($0) }) {
             throw .invalidArgument(
-                "frame \(index) has \(JSONValue.string(key).text)",
+                "unknown key \(JSONValue.string(key).text) in frame \(index)",
                 hint: OptionCheck.nearest(key, known).map { "did you mean \"\($0)\"?" }
-                    ?? "a frame has \"file\" and \"duration\", and nothing else")
+                    ?? "keys of a frame: \"file\", \"duration\"")
         }
         var entry = Entry(file: nil, duration: .unknown)
         if let value = value["file"], value != .null {
             guard let file = value.string else {
-                throw .invalidArgument("the file of frame \(index) is \(value.text)", hint: Self.hint)
+                throw .invalidArgument("invalid file of frame \(index): \(value.text)", hint: Self.hint)
             }
             entry.file = file
         }
@@ -122,45 +125,45 @@ struct TimingFile {
                 let denominator = parts[1].integer, let top = UInt32(exactly: numerator),
                 let bottom = UInt32(exactly: denominator), bottom > 0
             else {
-                throw .invalidArgument("the duration of frame \(index) is \(value.text)", hint: Self.hint)
+                throw .invalidArgument("invalid duration of frame \(index): \(value.text)", hint: Self.hint)
             }
             entry.duration = FrameDuration(top, over: bottom)
         }
         return entry
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// A picture and how long it is seen.
+    /// An image and its duration.
     typealias Shown = (file: String, duration: FrameDuration)
 
-    /// The pictures that the file itself names.
+    /// Returns the images that the timing file lists.
     ///
-    /// - Parameter path: the timing file's; names are relative to its folder.
+    /// - Parameter path: the path of the timing file; names are relative to its folder.
     func named(relativeTo path: String) throws(CoderError) -> [Shown] {
         let folder = FileName(path).folder
         let shown = frames.compactMap { entry -> Shown? in
             guard let file = entry.file else { return nil }
             let name = file.hasPrefix("/") ? file : folder + file
-            // Its pictures may have been moved together with it.
+            // Timing file and images may have been moved together.
             let moved = folder + Self.lastPart(file)
             return (FileStatus.of(name) == nil && FileStatus.of(moved) != nil ? moved : name, entry.duration)
         }
         if shown.isEmpty {
-            throw .invalidArgument("there are no pictures: it names none", hint: "name them: frames assemble *.png …")
+            throw .invalidArgument("the timing file lists no images", hint: "pass them: frames assemble *.png …")
         }
         return shown
     }
 
-    /// Pictures in the order of the file, with their durations, and how many entries have no picture here.
+    /// Matches images to entries; returns them in file order with durations, and the number of entries without image.
     ///
-    /// - Throws: `.invalidArgument` for a picture without an entry.
+    /// - Throws: `.invalidArgument` for an image without entry.
     func matched(to files: [String]) throws(CoderError) -> (shown: [Shown], leftOut: Int) {
         guard frames.contains(where: { $0.file != nil }) else {
             guard files.count == frames.count else {
                 throw .invalidArgument(
-                    "it tells of \(Self.count(frames.count)), and there \(files.count == 1 ? "is" : "are") \(files.count)",
-                    hint: "its frames have no names: give one picture for each, in order")
+                    "the timing file has \(Self.count(frames.count)), but the inputs are \(files.count)",
+                    hint: "its frames have no names: pass one image for each frame, in order")
             }
             return (zip(files, frames).map { ($0, $1.duration) }, 0)
         }
@@ -171,12 +174,12 @@ struct TimingFile {
             let possible = names.contains(file) ? [file] : byLastPart[Self.lastPart(file)] ?? []
             guard let name = possible.first else {
                 throw .invalidArgument(
-                    "it has no entry for \(file)", hint: "add one to its frames, or leave the picture out")
+                    "the timing file has no entry for \(file)", hint: "add an entry, or remove the image")
             }
             guard possible.count == 1, fileOfName[name] == nil else {
                 throw .invalidArgument(
-                    "it is not clear which entry \(file) belongs to",
-                    hint: "give every picture a name of its own, as in the file, and name it once")
+                    "no unique entry for \(file)",
+                    hint: "use unique image names, as in the timing file, and pass each image once")
             }
             fileOfName[name] = file
         }
@@ -190,7 +193,7 @@ struct TimingFile {
         String(decoding: path.utf8.dropFirst(FileName(path).folder.utf8.count), as: UTF8.self)
     }
 
-    private static func count(_ pictures: Int) -> String { "\(pictures) picture\(pictures == 1 ? "" : "s")" }
+    private static func count(_ images: Int) -> String { "\(images) image\(images == 1 ? "" : "s")" }
 
-    private static let hint = #"it should read {"loop_count": 0, "frames": [{"duration": [1, 25]}, …]}"#
+    private static let hint = #"the form is {"loop_count": 0, "frames": [{"duration": [1, 25]}, …]}"#
 }

@@ -1,4 +1,4 @@
-/// Reads what an ICC profile calls itself.
+/// Reads the description of an ICC profile.
 ///
 ///     header 128 │ count 4 │ count × (tag 4, offset 4, size 4) │ …
 ///     desc: "desc" 4 │ 0 4 │ length 4 │ ASCII          (version 2)
@@ -35,7 +35,7 @@ enum ICCDescription {
         return nil
     }
 
-    /// Somebody's words, shown on a terminal.
+    /// Removes control characters, so that the text is safe on a terminal.
     private static func clean(_ text: String) -> String {
         String(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.map(Character.init))
     }

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// The items of a file in text and JSON.
+/// Renders the items of a file as text and JSON.
 enum ItemRendering {
     static func json(_ listed: ListedItem) -> JSONValue {
         guard let item = listed.facts else {
@@ -20,7 +20,7 @@ enum ItemRendering {
         ])
     }
 
-    /// One line of what ``json(_:)`` returns.
+    /// Returns the JSON value of ``json(_:)`` as one line of text.
     static func text(_ item: JSONValue) -> String {
         let index = item["index"]?.integer ?? 0
         if let error = item["error"]?.string { return printable("  item \(index): \(error)") }

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// What `coderhost plugin VERB` says of one operand: a line for a person, an object for a program.
+/// The output of a `coderhost plugin` subcommand: one line or one JSON object for each operand.
 struct PluginAnswer {
     let asJSON: Bool
     private(set) var code = ExitCode.success
@@ -16,7 +16,7 @@ struct PluginAnswer {
         Console.out(asJSON ? JSONValue.object(members).text : printable(text))
     }
 
-    /// What is odd about something that went well; programs look at `list --json`.
+    /// Prints a warning in text mode; with `--json`, callers use `list --json` instead.
     func warn(_ text: String) {
         if !asJSON { Console.error("coderhost: warning: \(printable(text))") }
     }
@@ -28,11 +28,11 @@ struct PluginAnswer {
         error.report(operand, json: asJSON)
     }
 
-    /// The code of the only failure, or 1 where some of several failed.
+    /// The exit code: of a single failed operand, or 1 if some of several failed.
     var exitCode: ExitCode { failures == 0 ? .success : answers == 1 ? code : .partialFailure }
 }
 
-/// What the verbs need to know of a plugin's file; nothing of it runs.
+/// The path, id and hash of a plugin file, read without loading the plugin.
 struct PluginFile {
     var path: String
     /// The manifest's id.
@@ -48,35 +48,35 @@ struct PluginFile {
             switch error {
             case .system(let problem):
                 throw CoderError(
-                    FileStatus.of(real) == nil ? .notFound : .inputOutput, "it cannot be read: \(problem)",
-                    hint: "check the name and its permissions")
+                    FileStatus.of(real) == nil ? .notFound : .inputOutput, "cannot read the file: \(problem)",
+                    hint: "check its name and permissions")
             case .notAPlugin(let why):
-                throw CoderError(.invalidArgument, "it is no plugin: \(why)", hint: "name a libcoder-*.so")
+                throw CoderError(.invalidArgument, "not a plugin: \(why)", hint: "pass a libcoder-*.so")
             }
         }
     }
 
-    /// The files that a word stands for: a path, or the id of a plugin in the folders.
+    /// Returns the plugin file of an operand: a path, or the id of an installed plugin.
     static func named(_ word: String, _ host: CoderHost) throws(CoderError) -> PluginFile {
         if word.contains("/") || FileStatus.of(word) != nil { return try PluginFile(word) }
         return try PluginFile(try record(word, host).path)
     }
 
-    /// The plugin of an id.
+    /// Returns the plugin with an id or file name.
     static func record(_ id: String, _ host: CoderHost) throws(CoderError) -> PluginRecord {
         let plugins = host.plugins
         let found = plugins.filter { $0.id == id || $0.fileName == id }
         if let used = found.first(where: { $0.status.isUsable }) ?? (found.count == 1 ? found[0] : nil) { return used }
         if !found.isEmpty {
             throw CoderError(
-                .invalidArgument, "\(found.count) files have that id",
-                hint: "name one: \(found.map(\.path).joined(separator: ", "))")
+                .invalidArgument, "\(found.count) files have this id",
+                hint: "pass one of them: \(found.map(\.path).joined(separator: ", "))")
         }
         let known = plugins.map(\.id)
         throw CoderError(
-            .notFound, "there is no file and no plugin of that name",
+            .notFound, "no such file or plugin",
             hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
-                ?? "plugins that are there: \(known.sorted().joined(separator: ", "))")
+                ?? "installed plugins: \(known.sorted().joined(separator: ", "))")
     }
 }
 

@@ -1,7 +1,7 @@
 import CoderHost
 import ImageModel
 
-/// Plugins as text and JSON.
+/// Renders plugins as text and JSON.
 enum PluginRendering {
     static func formats(_ plugin: PluginRecord) -> String {
         var result: [String] = []
@@ -11,14 +11,14 @@ enum PluginRendering {
         return result.isEmpty ? "-" : result.joined(separator: " ")
     }
 
-    /// The document of `list --json`.
+    /// Returns the document of `list --json`.
     static func document(_ plugins: [PluginRecord], _ host: CoderHost, hashing: Bool = false) -> JSONValue {
         .object([
             ("schema", .integer(1)), ("host", .string(coderHostVersion)), ("abi", .string(pluginInterfaceVersion)),
             (
                 "directories",
                 .array(
-                    host.configuration.directories.map { directory in
+                    host.configuration.search.directories.map { directory in
                         .object([("path", .string(directory.path)), ("origin", .string(directory.origin.rawValue))])
                     })
             ),
@@ -28,7 +28,9 @@ enum PluginRendering {
 
     static func json(_ plugin: PluginRecord) -> JSONValue { json(plugin, hashing: false) }
 
-    /// - Parameter hashing: whether the file is read and hashed.
+    /// Returns a plugin as JSON.
+    ///
+    /// - Parameter hashing: whether to read and hash the file.
     static func json(_ plugin: PluginRecord, hashing: Bool) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("plugin", .string(plugin.id)), ("file", .string(plugin.path)),
@@ -69,7 +71,7 @@ enum PluginRendering {
         return .object(members)
     }
 
-    /// What a plugin asks of isolation.
+    /// Returns the isolation requirements of a plugin.
     static func isolation(_ manifest: PluginManifest) -> JSONValue {
         .object([
             ("required", .bool(manifest.requiresIsolation)),
@@ -111,7 +113,7 @@ enum PluginRendering {
         ])
     }
 
-    /// The document of `list --format ID --json`.
+    /// Returns the document of `list --format ID --json`.
     static func order(_ id: String, _ order: [RankedCoder], _ unused: [PluginRecord]) -> JSONValue {
         .object([
             ("schema", .integer(1)), ("format", .string(id)),

@@ -1,7 +1,7 @@
 import CoderHost
 import CommandLineKit
 
-/// Reports what happens to plugins while it runs.
+/// Reports changes of plugins.
 struct PluginWatch {
     private let host: CoderHost
     private let asJSON: Bool
@@ -11,7 +11,7 @@ struct PluginWatch {
         self.asJSON = asJSON
     }
 
-    /// Runs until the process is interrupted or nobody reads any more.
+    /// Runs until an interrupt, or until the reader of standard output is gone.
     func run() {
         var known = byPath()
         if asJSON {
@@ -19,7 +19,7 @@ struct PluginWatch {
                 guard report("present", plugin) else { return }
             }
         } else {
-            Console.error("watching \(host.configuration.directories.count) folders; interrupt to stop")
+            Console.error("watching \(host.configuration.search.directories.count) folders; press Ctrl-C to stop")
         }
         while true {
             guard host.waitForChange(milliseconds: 60_000) else { continue }
@@ -44,7 +44,7 @@ struct PluginWatch {
         Dictionary(host.plugins.map { ($0.path, $0) }) { first, _ in first }
     }
 
-    /// False when nobody reads any more.
+    /// Prints an event; false if the reader of standard output is gone.
     private func report(_ event: String, _ plugin: PluginRecord) -> Bool {
         if asJSON {
             return Console.out(
@@ -52,7 +52,7 @@ struct PluginWatch {
         }
         var line = "\(event) \(plugin.fileName): "
         if event == "removed" {
-            line += "\(PluginRendering.formats(plugin)) no longer served by it"
+            line += "\(PluginRendering.formats(plugin)) no longer available"
         } else {
             line += "\(plugin.status.state.word) (\(PluginRendering.formats(plugin)))"
             if !plugin.status.reason.isEmpty { line += ", \(plugin.status.reason)" }

@@ -1,7 +1,7 @@
 import CoderHost
 import ImageModel
 
-/// Who is trusted, as `doctor` tells it.
+/// The trust section of `doctor`.
 struct TrustReport {
     private let host: CoderHost
     private let store: TrustStore
@@ -10,7 +10,7 @@ struct TrustReport {
 
     init(_ host: CoderHost) {
         self.host = host
-        store = TrustStore(folders: host.configuration.trustDirectories)
+        store = TrustStore(folders: host.configuration.search.trustDirectories)
         entries = store.entries
         var warnings = store.warnings
         for warning in host.warnings where !warnings.contains(warning) { warnings.append(warning) }
@@ -18,25 +18,27 @@ struct TrustReport {
     }
 
     var lines: [String] {
-        var result = ["Trust (--trust): \(host.configuration.trustPolicy.rawValue)"]
-        if !entries.isEmpty { result.append("  vouched for: \(entries.map(\.path).joined(separator: ", "))") }
+        var result = ["Trust (--trust): \(host.configuration.search.trustPolicy.rawValue)"]
+        if !entries.isEmpty { result.append("  trusted files: \(entries.map(\.path).joined(separator: ", "))") }
         for (key, path) in store.keys { result.append("  key \(key.id) (\(key.name)), \(note(key)): \(path)") }
         let failed = host.quarantine.entries
         if !failed.isEmpty {
-            result.append("Quarantine: \(failed.count) known to have failed; coderhost quarantine list tells them")
+            result.append(
+                "Quarantine: \(failed.count) failed plugin\(failed.count == 1 ? "" : "s"); see coderhost quarantine list"
+            )
         }
         return result + warnings.map { "Warning: \($0)" }
     }
 
     private func note(_ key: TrustedKey) -> String {
         if store.isRevoked(key.id) { return "revoked" }
-        return key.lastDay.map { "until \($0)" } ?? "for ever"
+        return key.lastDay.map { "until \($0)" } ?? "no expiry"
     }
 
     var json: JSONValue {
         .object([
-            ("policy", .string(host.configuration.trustPolicy.rawValue)),
-            ("directories", .array(host.configuration.trustDirectories.map(JSONValue.string))),
+            ("policy", .string(host.configuration.search.trustPolicy.rawValue)),
+            ("directories", .array(host.configuration.search.trustDirectories.map(JSONValue.string))),
             (
                 "files",
                 .array(

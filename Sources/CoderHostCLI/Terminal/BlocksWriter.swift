@@ -1,15 +1,15 @@
 import ImageModel
 
-/// Two pixels in a cell: the upper half is the letter's colour, the lower half the background's.
+/// Draws two pixels per cell: the foreground color is the upper pixel, the background color the lower one.
 ///
-/// Only cells that changed since the last picture are sent.
-struct BlocksWriter: PictureWriter {
-    /// 24 bits of colour, or the 256 colours of xterm.
+/// Sends only the cells that changed since the last image.
+struct BlocksWriter: ImageWriter {
+    /// Whether to use 24-bit colors; otherwise the 256 colors of xterm.
     let hasTrueColor: Bool
-    /// What each cell shows: upper, lower.
+    /// The colors of each cell: upper, lower.
     private var shown: [SIMD2<Int32>] = []
     private var place: (column: Int, row: Int, width: Int, height: Int) = (0, 0, 0, 0)
-    /// A half that belongs to no picture.
+    /// A half cell below the image.
     private static let nothing: Int32 = -1
 
     init(hasTrueColor: Bool) { self.hasTrueColor = hasTrueColor }
@@ -25,7 +25,7 @@ struct BlocksWriter: PictureWriter {
         }
         var pen = SIMD2<Int32>(-2, -2)
         for y in 0..<rows {
-            // Where the cursor is in this row; what is written moves it.
+            // The column of the cursor in this row.
             var cursor = -1
             for x in 0..<raster.width {
                 let cell = SIMD2(
@@ -35,7 +35,7 @@ struct BlocksWriter: PictureWriter {
                 if cursor != x { out.addMove(column: column + x, row: row + y) }
                 cursor = x + 1
                 if cell.x == cell.y {
-                    // A space needs no letter's colour.
+                    // A space has no foreground color.
                     setColors(&pen, SIMD2(pen.x, cell.y), &out)
                     out.append(0x20)
                 } else {
@@ -56,7 +56,7 @@ struct BlocksWriter: PictureWriter {
         return hasTrueColor ? red << 16 | green << 8 | blue : Self.indexed(red, green, blue)
     }
 
-    /// The nearest of xterm's 256 colours: the cube from 16, the grays from 232.
+    /// Returns the nearest of xterm's 256 colors: a cube from 16 on, grays from 232 on.
     ///
     /// - Source: xterm's 256colres.pl: levels 0, 95, 135 … 255 and 8, 18 … 238.
     private static func indexed(_ red: Int32, _ green: Int32, _ blue: Int32) -> Int32 {
@@ -73,7 +73,7 @@ struct BlocksWriter: PictureWriter {
         return isGray ? 232 + gray : 16 + cube.0 * 36 + cube.1 * 6 + cube.2
     }
 
-    /// Selects colours that are not selected yet.
+    /// Selects the colors, unless they are already selected.
     private func setColors(_ pen: inout SIMD2<Int32>, _ wanted: SIMD2<Int32>, _ out: inout [UInt8]) {
         guard pen != wanted else { return }
         out.append(0x1B)
@@ -104,8 +104,8 @@ struct BlocksWriter: PictureWriter {
     }
 }
 
-/// One letter for a pixel, darker to lighter, for terminals that have nothing else.
-struct LettersWriter: PictureWriter {
+/// Draws one ASCII character per pixel, for terminals without other capabilities.
+struct LettersWriter: ImageWriter {
     static let ramp = Array(" .:-=+*#%@".utf8)
 
     func draw(_ raster: Raster, column: Int, row: Int, into out: inout [UInt8]) {
@@ -113,7 +113,7 @@ struct LettersWriter: PictureWriter {
             out.addMove(column: column, row: row + y)
             for x in 0..<raster.width {
                 let at = (y * raster.width + x) * 3
-                // BT.709 luma, as the host makes gray.
+                // BT.709 luma, as the host converts to gray.
                 let luma =
                     (Int(raster.bytes[at]) * 2126 + Int(raster.bytes[at + 1]) * 7152 + Int(raster.bytes[at + 2]) * 722)
                     / 10_000

@@ -2,25 +2,25 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// Brings pictures of one size to another by averaging areas, and puts them on a backdrop.
+/// Scales images by area averaging and draws them on a backdrop.
 ///
-/// Colours count as much as their alpha says. Stored values are averaged as they are: nothing here manages colour.
+/// Alpha weights the colors. The averages use stored values, without color management.
 struct FrameScaler {
     let source: PixelSize
     let target: PixelSize
     let backdrop: Backdrop
-    /// The side of one square of the board.
+    /// The side of a checkerboard square in pixels.
     let square: Int
     private var row: [UInt8]
-    /// One row of the target under construction: colour times alpha, and alpha.
+    /// The current target row: color times alpha, and alpha.
     private var sums: [SIMD4<Float>]
     private let columns: [Share]
 
-    /// How much of one source pixel goes to a target pixel, and to the one after it.
+    /// How a source pixel spreads over the target pixels.
     private struct Share {
         var target: Int
         var weight: Float
-        /// How many target pixels further get all of `weight`, for pictures that grow.
+        /// How many of the following target pixels the source pixel covers completely, for enlarged images.
         var copies: Int
         var rest: Float
     }
@@ -35,9 +35,9 @@ struct FrameScaler {
         columns = Self.shares(source.width, target.width)
     }
 
-    /// Where each of `count` pixels goes when they become `wanted`; weights of one target pixel add up to 1.
+    /// Maps `count` source pixels to `wanted` target pixels; the weights of a target pixel add up to 1.
     ///
-    /// In units of 1/(count × wanted): a source pixel is `wanted` long, a target pixel `count`.
+    /// In units of 1/(count × wanted), a source pixel has the length `wanted`, a target pixel the length `count`.
     private static func shares(_ count: Int, _ wanted: Int) -> [Share] {
         (0..<count).map { index in
             let start = index * wanted
@@ -52,16 +52,16 @@ struct FrameScaler {
         }
     }
 
-    /// The raster of one picture of the source's size.
+    /// Returns the scaled raster of an image with the source size.
     ///
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
     mutating func scale(_ pixels: PixelBuffer) throws(CoderError) -> Raster {
-        let picture = try pixels.display()
-        precondition(picture.size == source)
+        let image = try pixels.display()
+        precondition(image.size == source)
         var raster = Raster(width: target.width, height: target.height)
         if source == target {
             for y in 0..<source.height {
-                picture.copyRow(y, into: &row)
+                image.copyRow(y, into: &row)
                 place(y, &raster)
             }
             return raster
@@ -69,11 +69,11 @@ struct FrameScaler {
         clearSums()
         let rows = Self.shares(source.height, target.height)
         for y in 0..<source.height {
-            picture.copyRow(y, into: &row)
+            image.copyRow(y, into: &row)
             let share = rows[y]
             add(share.weight)
             let isLast = y == source.height - 1
-            // The target row is full as soon as the next source row begins behind it.
+            // The target row is complete when the next source row belongs to a later target row.
             guard isLast || share.copies > 0 || share.rest > 0 || rows[y + 1].target > share.target else { continue }
             emit(share.target, &raster)
             for copy in 0..<share.copies {
@@ -89,7 +89,7 @@ struct FrameScaler {
         for x in sums.indices { sums[x] = .zero }
     }
 
-    /// Adds the source row to the sums, each pixel where it belongs.
+    /// Adds the weighted source row to the sums.
     private mutating func add(_ weight: Float) {
         var at = 0
         for share in columns {
@@ -107,14 +107,14 @@ struct FrameScaler {
         }
     }
 
-    /// Writes the sums as row `y` and begins anew.
+    /// Writes the sums as row `y` and resets them.
     private mutating func emit(_ y: Int, _ raster: inout Raster) {
         var at = y * target.width * 3
         for x in 0..<target.width {
             var pixel = sums[x]
             sums[x] = .zero
             if pixel.w < 0.999 { pixel += backdrop.color(x: x, y: y, square: square) * (1 - pixel.w) }
-            // One by one: the conversion of whole vectors is ten times as slow.
+            // Scalar conversions: the conversion of whole vectors is ten times slower.
             raster.bytes[at] = UInt8(min(255, pixel.x + 0.5))
             raster.bytes[at + 1] = UInt8(min(255, pixel.y + 0.5))
             raster.bytes[at + 2] = UInt8(min(255, pixel.z + 0.5))

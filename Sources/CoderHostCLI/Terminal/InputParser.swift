@@ -1,6 +1,6 @@
 import ImageModel
 
-/// What a person typed.
+/// A typed key.
 enum Key: Hashable {
     /// A printable character, or a control character by its code.
     case character(UInt8)
@@ -9,31 +9,32 @@ enum Key: Hashable {
     case other
 }
 
-/// What a terminal said of itself.
+/// An answer of the terminal to a query.
 enum TerminalAnswer: Hashable {
-    /// Primary device attributes; 4 is sixel.
+    /// The primary device attributes; 4 means sixel.
     case attributes([Int])
     case version(String)
-    /// To a graphics query of the kitty protocol.
+    /// The answer to a graphics query of the kitty protocol.
     case graphics(isOK: Bool)
     case cellSize(PixelSize)
     case colorRegisters(Int)
 }
 
+/// A key or an answer of the terminal.
 enum InputEvent: Hashable {
     case key(Key)
     case answer(TerminalAnswer)
 }
 
-/// Tells keys from answers in what a terminal sends, whenever the answers come.
+/// Separates keys from terminal answers in the input, independent of their timing.
 ///
 /// - Source: ECMA-48 5.4 (control sequences) and 5.6 (control strings); xterm "Control Sequences".
 struct InputParser {
     private var pending: [UInt8] = []
-    /// Longer strings are nobody's answer.
+    /// The maximum length of an answer in bytes.
     private static let maxString = 4096
 
-    /// Whether a sequence has begun that is not complete; a lone Escape looks like one.
+    /// Whether the input ends with an incomplete sequence, or with a lone Escape.
     var isWaiting: Bool { !pending.isEmpty }
 
     mutating func feed(_ bytes: [UInt8]) -> [InputEvent] {
@@ -48,7 +49,7 @@ struct InputParser {
         return events
     }
 
-    /// Nothing more came: what began as a sequence was the Escape key.
+    /// Call this after a pause in the input: a pending lone Escape byte was the Escape key.
     mutating func flush() -> [InputEvent] {
         guard let first = pending.first else { return [] }
         let isLone = pending.count == 1 && first == 0x1B
@@ -56,11 +57,11 @@ struct InputParser {
         return isLone ? [.key(.escape)] : []
     }
 
-    /// What begins at `at`; nil when it is not complete.
+    /// Returns the event at `at` and its length; nil if it is incomplete.
     private func next(_ at: Int) -> (InputEvent?, Int)? {
         let byte = pending[at]
         guard byte == 0x1B else {
-            // Of other scripts' letters none has a meaning here.
+            // Non-ASCII characters have no function.
             return (byte < 0x80 ? .key(.character(byte)) : .key(.other), 1)
         }
         guard at + 1 < pending.count else { return nil }
@@ -72,7 +73,7 @@ struct InputParser {
             return (.key(Self.arrow(pending[at + 2])), 3)
         case UInt8(ascii: "P"), UInt8(ascii: "]"), UInt8(ascii: "_"), UInt8(ascii: "^"), UInt8(ascii: "X"):
             return string(at)
-        // With Alt: nothing here.
+        // Alt with a key has no function.
         default: return (.key(.other), 2)
         }
     }
@@ -83,7 +84,7 @@ struct InputParser {
         guard at < pending.count else { return at - start > 256 ? (nil, at - start) : nil }
         let length = at - start + 1
         let final = pending[at]
-        // A sequence that breaks off: what follows is looked at by itself.
+        // A broken sequence: parsing continues after it.
         guard (0x40...0x7E).contains(final) else { return (nil, length - 1) }
         let body = String(decoding: pending[(start + 2)..<at], as: UTF8.self)
         let marker = body.first
@@ -91,10 +92,10 @@ struct InputParser {
             .map { Int($0) ?? 0 }
         switch (marker, final) {
         case ("?", UInt8(ascii: "c")): return (.answer(.attributes(numbers)), length)
-        // Pixels of a cell: 6 ; height ; width.
+        // Cell size in pixels: 6 ; height ; width.
         case ("6", UInt8(ascii: "t")) where numbers.count == 3 && numbers[0] == 6:
             return (.answer(.cellSize(PixelSize(numbers[2], numbers[1]))), length)
-        // Colour registers: 1 ; 0 for success ; their number.
+        // Color registers: 1 ; 0 for success ; count.
         case ("?", UInt8(ascii: "S")) where numbers.count >= 3 && numbers[0] == 1 && numbers[1] == 0:
             return (.answer(.colorRegisters(numbers[2])), length)
         case ("?", _), (">", _), ("<", _), ("=", _): return (nil, length)
@@ -125,7 +126,7 @@ struct InputParser {
         var contentEnd = 0
         while true {
             guard at < pending.count else { return at - start > Self.maxString ? (nil, at - start) : nil }
-            // BEL ends a command of the operating system, too.
+            // BEL also ends an operating system command.
             if pending[at] == 0x07, pending[start + 1] == UInt8(ascii: "]") {
                 contentEnd = at
                 at += 1

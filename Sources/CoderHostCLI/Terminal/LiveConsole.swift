@@ -1,38 +1,39 @@
 import CoderHost
+import CommandLineKit
 import Glibc
 import ImageModel
 
-/// The terminal this program runs on.
+/// The terminal of this process.
 final class LiveConsole: PlaybackConsole {
     private let device: TerminalDevice
     private var parser = InputParser()
-    /// Keys that came while something else was waited for.
+    /// Keys that arrived while waiting for answers.
     private var waiting: [PlaybackEvent] = []
-    /// Whether answers may still be under way when we leave.
+    /// Whether answers of the terminal may still arrive.
     private var owesAnswers = false
     private(set) var facts: TerminalFacts
 
-    /// How long a terminal may take to answer.
+    /// The timeout for answers of the terminal, in nanoseconds.
     private static let patience: UInt64 = 300_000_000
-    /// How long the rest of a sequence may take; what is alone for longer was the Escape key.
+    /// The timeout for the rest of a sequence, in nanoseconds; after it, a lone Escape byte is the Escape key.
     private static let pause: UInt64 = 50_000_000
 
     init(_ facts: TerminalFacts) {
         self.facts = facts
-        device = TerminalDevice(entering: PictureScreen.entering, leaving: PictureScreen.leaving)
+        device = TerminalDevice(entering: ImageScreen.entering, leaving: ImageScreen.leaving)
     }
 
     func enter() throws(CoderError) {
         do throws(SystemError) {
             try device.enter()
         } catch {
-            throw CoderError(.inputOutput, "the terminal cannot be used: \(error)")
+            throw CoderError(.inputOutput, "cannot use the terminal: \(error)")
         }
     }
 
     func leave() { device.leave(discardsInput: owesAnswers) }
 
-    /// A signal that ended the writing.
+    /// The ending signal that stopped a write.
     var pendingEnd: Int32? { device.pendingEnd }
 
     func end(by signal: Int32) -> Never {
@@ -40,9 +41,9 @@ final class LiveConsole: PlaybackConsole {
         device.end(by: signal)
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
-    /// Asks the terminal what it is and waits for the answers, 300 ms at most; keys typed meanwhile are kept.
+    /// Queries the terminal and waits at most 300 ms for the answers. Keeps keys typed in the meantime.
     func ask() {
         guard device.takesKeys else { return }
         let deadline = now + Self.patience
@@ -56,7 +57,7 @@ final class LiveConsole: PlaybackConsole {
             if wake.isReadable { take(parser.feed(device.read())) }
             if waiting.contains(where: { if case .end = $0 { true } else { false } }) || !device.takesKeys { break }
         }
-        // What was drawn by a terminal that did not understand.
+        // Clears the output of a terminal that printed the queries as text.
         device.write(Array("\u{1B}[2J".utf8))
     }
 
@@ -95,7 +96,7 @@ final class LiveConsole: PlaybackConsole {
         return waiting
     }
 
-    /// Looks once; false when nothing was typed.
+    /// Reads input once; false if there is none.
     @discardableResult
     private func poll(_ nanoseconds: UInt64?) -> Bool {
         let wake = device.wait(nanoseconds: nanoseconds)

@@ -1,78 +1,83 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// What a player plays on.
+/// The console that a player uses.
 protocol PlaybackConsole: AnyObject {
+    /// The clock for frame times.
     var clock: any PlaybackClock { get }
+    /// The current window size.
     var size: TerminalSize { get }
-    /// Whether somebody could type.
+    /// Whether there is a keyboard.
     var takesKeys: Bool { get }
-    /// Sleeps until a time, for ever where there is none, or until something happens.
+    /// Sleeps until an event or a time; nil for no timeout.
     func sleep(until time: UInt64?) -> [PlaybackEvent]
-    /// False when the terminal is gone.
+    /// Writes bytes; false if the terminal is gone.
     func write(_ bytes: [UInt8]) -> Bool
-    /// Stops the process as its user asked; comes back when it may go on. False when the terminal is gone.
+    /// Stops the process until SIGCONT; false if the terminal is gone.
     func suspend() -> Bool
 }
 
+/// An event that a player handles.
 enum PlaybackEvent: Hashable {
     case key(Key)
     case resized
-    /// The process was stopped and goes on; who knows what was done to the screen.
+    /// The process continues after a stop; other programs may have changed the screen.
     case resumed
     case suspend
-    /// A signal that ends the process.
+    /// An ending signal.
     case end(Int32)
 }
 
-/// How something is played.
+/// The options of a player.
 struct PlaybackOptions {
-    /// Plays, or nil for ever; without, what the file says.
+    /// The number of plays; `.some(nil)` is infinite, nil uses the loop count of the file.
     var loop: Int??
     var speed = 1.0
     var isForward = true
     var bounces = false
     var hasExactTiming = false
-    /// How long a still is shown where nobody can press a key.
+    /// How long to show a still image without keyboard, in nanoseconds.
     var stillTime: UInt64 = 5_000_000_000
 }
 
-/// Shows one picture after the other on a console, and does what is typed there.
+/// Plays images on a console and handles keys.
 struct Player {
+    /// The reason why playback ended.
     enum Ending: Hashable {
         case finished, next, previous, quit
         case signal(Int32)
-        /// The terminal takes nothing any more.
+        /// The terminal is gone.
         case gone
     }
 
-    /// What was done, for a summary.
+    /// The statistics for the summary.
     struct Statistics: Hashable {
         var shown = 0
-        /// Frames whose time had passed before they could be shown.
+        /// Frames skipped because they were late.
         var dropped = 0
         var plays = 0
     }
 
     private let console: any PlaybackConsole
-    private var screen: PictureScreen
+    private var screen: ImageScreen
     private var options: PlaybackOptions
     private(set) var statistics = Statistics()
     private var name = ""
-    /// When a picture was drawn last.
+    /// The time of the last drawing.
     private var drawnAt: UInt64 = 0
 
-    init(_ console: any PlaybackConsole, _ screen: PictureScreen, _ options: PlaybackOptions) {
+    init(_ console: any PlaybackConsole, _ screen: ImageScreen, _ options: PlaybackOptions) {
         self.console = console
         self.screen = screen
         self.options = options
     }
 
-    /// Plays until it is over or somebody says so.
+    /// Plays an image until its end, a key or a signal.
     ///
-    /// - Parameter name: what stands in the status line, free of control characters.
-    /// - Throws: what is wrong with a frame.
+    /// - Parameter name: the name in the status line, without control characters.
+    /// - Throws: the decoding error of a frame.
     mutating func play(_ image: AnimatedImage, name: String) throws(CoderError) -> Ending {
         self.name = name
         statistics = Statistics()
@@ -81,7 +86,7 @@ struct Player {
         player.start()
         guard try show(player) else { return .gone }
         if image.frameCount == 1 { return try watchStill(player) }
-        // The first frame's own making takes none of its time.
+        // The decoding time of the first frame does not count as playback time.
         player.forgetElapsedTime()
         while true {
             let events = wait(player)
@@ -91,7 +96,7 @@ struct Player {
             statistics.plays = player.currentLoop
             statistics.dropped = player.skippedFrames
             if isPlaying, !player.isPlaying {
-                // The last frame came too late to be drawn.
+                // The last frame was too late to be drawn.
                 if mustShow { statistics.dropped += 1 }
                 return .finished
             }
@@ -137,11 +142,11 @@ struct Player {
         return player
     }
 
-    /// Waits for the next frame or something else to happen, and decodes frames ahead meanwhile.
+    /// Waits for the next frame or an event, and decodes frames ahead in the meantime.
     private func wait(_ player: AnimatedImagePlayer) -> [PlaybackEvent] {
-        // Frames of no time at all would take all of the machine's.
+        // At least 1 ms between frames, so that frames with duration 0 do not saturate the processor.
         let deadline = player.nanosecondsToNext.map { max(console.clock.now + $0, drawnAt + 1_000_000) }
-        // What is wrong with a frame is told when it is due.
+        // An error of `prepareNext` is ignored here: `update` throws it when the frame is due.
         while console.clock.now < deadline ?? .max, (try? player.prepareNext()) == true {
             let events = console.sleep(until: console.clock.now)
             if !events.isEmpty { return events }
@@ -169,7 +174,7 @@ struct Player {
         }
     }
 
-    /// Shows the frame that is due; false when the terminal is gone.
+    /// Shows the current frame; false if the terminal is gone.
     private mutating func show(_ player: AnimatedImagePlayer) throws(CoderError) -> Bool {
         guard let frame = player.currentFrame else { return true }
         statistics.shown += 1
@@ -200,7 +205,7 @@ struct Player {
             try player.seek(toPosition: player.duration / 10 * Int(digit - 0x30))
         case .character(UInt8(ascii: "r")): player.turnRound()
         case .character(UInt8(ascii: "l")):
-            // Either this play is the last, or what was planned goes on.
+            // Switches between infinite plays and the original loop count, at least until the end of this play.
             let planned = (options.loop ?? player.image.loopCount.plays) ?? 0
             player.plays = player.plays == 0 ? max(planned, player.currentLoop + 1) : 0
         case .left: try move(-1, player)
@@ -222,18 +227,18 @@ struct Player {
 
     private mutating func changeSpeed(_ wanted: Double, _ player: AnimatedImagePlayer) {
         let speed = min(max(wanted, Self.speeds.lowerBound), Self.speeds.upperBound)
-        // Steps up and down again come out even.
+        // Snaps to 1, so that equal steps up and down return to normal speed.
         options.speed = abs(speed - 1) < 0.001 ? 1 : speed
         player.playbackRate = options.speed
     }
 
     static let speeds = 0.01...100.0
 
-    // MARK: The line
+    // MARK: Status line
 
     private func status(_ player: AnimatedImagePlayer) -> String {
         let count = player.image.frameCount
-        guard count > 1 else { return " \(name)  still  \(screen.style.kind.rawValue)  any key: on, q: quit" }
+        guard count > 1 else { return " \(name)  still  \(screen.style.kind.rawValue)  any key: next, q: quit" }
         var line = " \(!player.isPlaying ? "||" : player.isForward ? "> " : "< ") \(name)"
         line += "  \(player.currentIndex + 1)/\(count)"
         line += "  \(Self.text(player.position))/\(Self.text(player.duration))"
@@ -243,7 +248,7 @@ struct Player {
         return line + "  \(screen.style.kind.rawValue)"
     }
 
-    /// Minutes, seconds and hundredths.
+    /// Formats minutes, seconds and hundredths.
     private static func text(_ nanoseconds: Int) -> String {
         let hundredths = nanoseconds / 10_000_000
         let minutes = hundredths / 6000

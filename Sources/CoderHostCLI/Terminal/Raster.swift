@@ -1,10 +1,10 @@
 import ImageModel
 
-/// A picture ready to be shown: opaque, in the size the terminal needs.
+/// An opaque RGB image in the display size.
 struct Raster: Hashable {
     let width: Int
     let height: Int
-    /// Red, green, blue, row by row without padding.
+    /// The samples red, green, blue in rows without padding.
     var bytes: [UInt8]
 
     init(width: Int, height: Int) {
@@ -14,15 +14,15 @@ struct Raster: Hashable {
     }
 }
 
-/// What shows through a picture.
+/// The background behind transparent pixels.
 enum Backdrop: Hashable {
     case checkerboard
     case color(red: UInt8, green: UInt8, blue: UInt8)
 
-    /// Light and dark of the board, far enough apart to be seen and from black and white.
+    /// The gray levels of the checkerboard, distinct from each other and from black and white.
     private static let board: [UInt8] = [0x66, 0x99]
 
-    /// Reads `#rrggbb`; nil when it is not that.
+    /// Parses `#rrggbb`; nil for other texts.
     init?(_ text: String) {
         let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
         guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16) else {
@@ -35,7 +35,9 @@ enum Backdrop: Hashable {
 
     init() { self = .checkerboard }
 
-    /// - Parameter square: the side of one square of the board.
+    /// Returns the background color of a pixel.
+    ///
+    /// - Parameter square: the side of a checkerboard square in pixels.
     func color(x: Int, y: Int, square: Int) -> SIMD4<Float> {
         switch self {
         case .checkerboard:

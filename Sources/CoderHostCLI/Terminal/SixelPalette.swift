@@ -1,22 +1,24 @@
-/// Colours for one picture, and which of them every pixel gets.
+/// A palette for one image, with the palette index of each pixel.
 struct SixelPalette {
-    /// Red, green, blue.
+    /// The colors: red, green, blue.
     private(set) var colors: [SIMD4<Int32>] = []
-    /// An index into `colors` for every pixel.
+    /// The index into `colors` for each pixel.
     private(set) var indices: [UInt8]
 
-    /// - Parameter count: the most colours there may be, 2 to 256.
+    /// Computes a palette.
+    ///
+    /// - Parameter count: the maximum number of colors, 2 to 256.
     init(_ raster: Raster, count: Int) {
         indices = [UInt8](repeating: 0, count: raster.width * raster.height)
         let most = min(max(2, count), 256)
         if !useOwnColors(raster, most) { reduce(raster, most) }
     }
 
-    // MARK: Few colours
+    // MARK: Few colors
 
-    /// Keeps every colour where there are few; false where there are too many.
+    /// Uses the exact colors; false if there are more than `most`.
     private mutating func useOwnColors(_ raster: Raster, _ most: Int) -> Bool {
-        // Open addressing; at most a quarter is in use. 0 is an empty place.
+        // A hash table with open addressing, at most a quarter full. 0 marks an empty place.
         var places = [UInt32](repeating: 0, count: 1024)
         var found: [UInt8] = []
         found.reserveCapacity(1024)
@@ -48,12 +50,12 @@ struct SixelPalette {
         return true
     }
 
-    // MARK: Many colours
+    // MARK: Many colors
 
-    /// Splits the cube of all colours until there are as many boxes as registers, then dithers.
+    /// Splits the color cube into one box per palette entry, then dithers.
     ///
-    /// Because boxes cover the whole cube, a pixel moved by dithering leaves its box only where boxes are small, which is
-    /// where colours run into each other; flat areas stay flat.
+    /// The boxes cover the whole cube. Dithering therefore moves a pixel to another box only where boxes are small, as
+    /// in color gradients; flat areas stay flat.
     private mutating func reduce(_ raster: Raster, _ most: Int) {
         let boxes = ColorBoxes(raster, count: most)
         colors = boxes.boxes.map { $0.sum.mean }
@@ -73,15 +75,15 @@ struct SixelPalette {
         }
     }
 
-    /// How far dithering moves a value: by a step of the table, which is the narrowest box, up or down.
+    /// The maximum shift by dithering, up or down: one step of the table, the width of the narrowest box.
     private static let margin = 8
-    /// The five high bits of what dithering made of a value, which begins `margin` below 0.
+    /// The five high bits of a dithered value; index 0 is the value `-margin`.
     private let fifths: [Int] = (-margin...255 + margin).map { min(max(0, $0), 255) >> 3 }
 }
 
-/// 0…63 so spread that neighbours differ as much as they can.
+/// The Bayer matrix: the values 0 to 63, arranged so that neighbors differ as much as possible.
 ///
-/// - Source: B. Bayer, "An optimum method for two-level rendition of continuous-tone pictures", 1973.
+/// - Source: B. Bayer, "An optimum method for two-level rendition of continuous-tone images", 1973.
 private let bayer: [[Int]] = (0..<8).map { y in
     (0..<8).map { x in
         var value = 0
@@ -93,13 +95,13 @@ private let bayer: [[Int]] = (0..<8).map { y in
     }
 }
 
-/// The cube of colours, 32 steps a side, cut into boxes where that helps most.
+/// Splits the color cube, 32 steps per side, into boxes with the largest gain.
 ///
-/// - Source: the idea of X. Wu, "Efficient statistical computations for optimal color quantization", 1991: sums over
-///   any box come from eight corners.
+/// - Source: X. Wu, "Efficient statistical computations for optimal color quantization", 1991: the sum over a box
+///   follows from the cumulative sums at its eight corners.
 private struct ColorBoxes {
     struct Box {
-        /// From, inclusive, and to, exclusive: red, green, blue.
+        /// The bounds in red, green and blue: `low` is inclusive, `high` exclusive.
         var low: SIMD4<Int>
         var high: SIMD4<Int>
         var sum: SIMD4<Int32>
@@ -107,10 +109,10 @@ private struct ColorBoxes {
     }
 
     private(set) var boxes: [Box] = []
-    /// Sums of red, green, blue and 1 over everything below a corner, 33 corners a side.
+    /// Cumulative sums of red, green, blue and the pixel count, for 33 corners per side.
     private var sums: [SIMD4<Int32>]
     private static let side = 33
-    /// Sums stay within 32 bits, and a sample says enough.
+    /// The maximum number of samples: keeps the sums within 32 bits, and is enough for a palette.
     private static let maxSamples = 1 << 20
 
     init(_ raster: Raster, count: Int) {
@@ -160,7 +162,7 @@ private struct ColorBoxes {
         return upper &- lower
     }
 
-    /// A box with its best cut.
+    /// Returns a box with its best cut.
     private func box(_ low: SIMD4<Int>, _ high: SIMD4<Int>) -> Box {
         let whole = sum(low, high)
         var box = Box(low: low, high: high, sum: whole)
@@ -181,7 +183,7 @@ private struct ColorBoxes {
         return box
     }
 
-    /// The box of every step of the cube.
+    /// Returns the box index for each step of the cube.
     func table() -> [UInt8] {
         var table = [UInt8](repeating: 0, count: 32 * 32 * 32)
         for (index, box) in boxes.enumerated() {
@@ -198,7 +200,7 @@ private struct ColorBoxes {
 }
 
 extension SIMD4<Int32> {
-    /// What a box of these sums saves when it is painted in its mean.
+    /// The squared length of the color sum, divided by the pixel count; the gain of a cut is a difference of these.
     fileprivate var spread: Float {
         let (red, green, blue) = (Float(x), Float(y), Float(z))
         return (red * red + green * green + blue * blue) / Float(w)

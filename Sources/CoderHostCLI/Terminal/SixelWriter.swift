@@ -1,19 +1,19 @@
 import ImageModel
 
-/// Pictures sent in columns of six pixels, one colour after the other.
+/// Writes images in the sixel format: columns of six pixels, color by color.
 ///
-/// - Source: DEC STD 070, 9 (sixel graphics): `#` chooses a colour, `!` repeats, `$` goes back, `-` goes down.
-struct SixelWriter: PictureWriter {
-    /// How many colours the terminal holds.
+/// - Source: DEC STD 070, 9 (sixel graphics): `#` selects a color, `!` repeats, `$` goes back, `-` goes down.
+struct SixelWriter: ImageWriter {
+    /// The number of color registers of the terminal.
     let registers: Int
 
     func draw(_ raster: Raster, column: Int, row: Int, into out: inout [UInt8]) {
         let palette = SixelPalette(raster, count: registers)
         out.addMove(column: column, row: row)
-        // Pixels are square, and what is not painted stays.
+        // Parameters: square pixels; unpainted pixels keep their color.
         out.add("\u{1B}P0;1;0q\"1;1;\(raster.width);\(raster.height)")
         for (index, color) in palette.colors.enumerated() {
-            // Percent.
+            // Sixel colors are percentages.
             func part(_ value: Int32) -> Int { (Int(value) * 100 + 127) / 255 }
             out.add("#\(index);2;\(part(color.x));\(part(color.y));\(part(color.z))")
         }
@@ -29,15 +29,15 @@ struct SixelWriter: PictureWriter {
     func erase(into out: inout [UInt8]) {}
 }
 
-/// Rows of six pixels, sorted by colour in one pass.
+/// Bands of six pixel rows, sorted by color in one pass.
 private struct SixelBands {
     private let indices: [UInt8]
     private let width: Int
     private let height: Int
-    /// For every colour the first and last of its columns in `columns`; 0 is none.
+    /// For each color, the first and last index into `columns`; 0 means none.
     private var first = [Int32](repeating: 0, count: 256)
     private var last = [Int32](repeating: 0, count: 256)
-    /// Column, six bits, and the next of the same colour; from 1.
+    /// For each entry: x position, six bits, and the next entry of the same color. Indices begin at 1.
     private var columns: [(x: Int32, bits: UInt8, next: Int32)]
     private var used: [UInt8] = []
 
@@ -91,7 +91,7 @@ private struct SixelBands {
         }
     }
 
-    /// The columns of one colour, with gaps and repetitions counted.
+    /// Writes the columns of one color, with run lengths for gaps and repetitions.
     private func emit(_ color: UInt8, _ out: inout [UInt8]) {
         var at = first[Int(color)]
         var end: Int32 = 0
@@ -111,7 +111,7 @@ private struct SixelBands {
 
     private static func run(_ bits: UInt8, _ count: Int, _ out: inout [UInt8]) {
         let letter = bits &+ 63
-        // Shorter than its count.
+        // For short runs, the plain characters are shorter than a repeat count.
         if count < 4 {
             for _ in 0..<count { out.append(letter) }
             return

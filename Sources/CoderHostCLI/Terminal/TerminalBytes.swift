@@ -1,7 +1,8 @@
 extension [UInt8] {
+    /// Appends text as UTF-8.
     mutating func add(_ text: String) { append(contentsOf: text.utf8) }
 
-    /// A number in decimal digits, not below 0.
+    /// Appends a non-negative number in decimal digits.
     mutating func add(_ number: Int) {
         if number < 10 { return append(0x30 &+ UInt8(truncatingIfNeeded: number)) }
         if number >= 1000 { return append(contentsOf: String(number).utf8) }
@@ -10,7 +11,7 @@ extension [UInt8] {
         append(0x30 &+ UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// Moves the cursor; both count from 0.
+    /// Appends a cursor movement; column and row count from 0.
     mutating func addMove(column: Int, row: Int) {
         append(0x1B)
         append(UInt8(ascii: "["))
@@ -20,7 +21,7 @@ extension [UInt8] {
         append(UInt8(ascii: "H"))
     }
 
-    /// Bytes in base 64 with padding.
+    /// Appends bytes in Base64 with padding.
     ///
     /// - Source: RFC 4648, 4.
     mutating func addBase64(_ bytes: ArraySlice<UInt8>) {

@@ -6,7 +6,7 @@ import ImageLoading
 enum CacheClear: CacheVerb {
     static let name = "clear"
     static let summary = "remove all entries"
-    static let examples: [(command: String, does: String)] = [("coderhost cache clear", "removes all entries")]
+    static let examples: [(command: String, does: String)] = [("coderhost cache clear", "remove all entries")]
 
     static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache

@@ -3,9 +3,9 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// Everything about the cache on disk.
+/// The subcommands for the disk cache.
 enum CacheCommand: Command {
-    /// One file each, `Cache<Verb>.swift`.
+    /// The subcommands, each in its own file `Cache<Verb>.swift`.
     private static let verbs: [any CacheVerb.Type] = [
         CacheList.self, CacheStatistics.self, CachePrune.self, CacheVerify.self, CacheClear.self, CachePath.self,
         CacheWarm.self,
@@ -31,16 +31,16 @@ enum CacheCommand: Command {
         let word = arguments.operands[0]
         guard let verb = verbs.first(where: { $0.name == word }) else {
             throw UsageError(
-                "cache cannot \(word)",
+                "unknown subcommand \"\(word)\"",
                 hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean cache \($0)?" }
-                    ?? "it can \(specification.verbs.joined(separator: ", "))", command: "cache")
+                    ?? "subcommands: \(specification.verbs.joined(separator: ", "))", command: "cache")
         }
         let operands = Array(arguments.operands.dropFirst())
         guard verb.operandCount.contains(operands.count) else {
             throw UsageError(
                 operands.count < verb.operandCount.lowerBound
-                    ? "cache \(word): \(verb.operands) is missing"
-                    : "\"\(operands[verb.operandCount.upperBound])\" is one word too many",
+                    ? "missing argument: \(verb.operands)"
+                    : "unexpected argument \"\(operands[verb.operandCount.upperBound])\"",
                 command: "cache \(word)")
         }
         guard let cache = try CacheSwitches(arguments).cache() else {
@@ -55,15 +55,15 @@ enum CacheCommand: Command {
     }
 }
 
-/// One thing that `coderhost cache` does.
+/// A subcommand of `coderhost cache`.
 protocol CacheVerb: SendableMetatype {
     static var name: String { get }
     static var summary: String { get }
-    /// What stands behind it in the usage.
+    /// The operands in the usage line.
     static var operands: String { get }
     static var operandCount: ClosedRange<Int> { get }
     static var examples: [(command: String, does: String)] { get }
-    /// Those that only this verb has.
+    /// The options that only this subcommand has.
     static var options: [OptionSpecification] { get }
     static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
@@ -75,18 +75,18 @@ extension CacheVerb {
     static var operandCount: ClosedRange<Int> { 0...0 }
     static var options: [OptionSpecification] { [] }
 
-    /// False for files of this machine and for data in their own URL, which are there whenever they are wanted.
+    /// Whether the cache stores a URL; false for file: and data: URLs, which are always available.
     static func mayBeKept(_ url: String) -> Bool {
         !["file:", "data:"].contains { url.prefix($0.count).lowercased() == $0 }
     }
 
-    /// `1 entry`, `2 entries`.
+    /// Returns a count with its noun: `1 entry`, `2 entries`.
     static func counted(_ count: Int, _ one: String, _ many: String) -> String {
         "\(count) \(count == 1 ? one : many)"
     }
 
     static func entries(_ count: Int) -> String { counted(count, "entry", "entries") }
 
-    /// A date of a cache, as JSON has it.
+    /// Returns a date of the cache as JSON.
     static func date(_ nanoseconds: Int64) -> JSONValue { .string(wallText(Int(nanoseconds / 1_000_000))) }
 }

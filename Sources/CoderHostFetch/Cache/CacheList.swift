@@ -3,12 +3,12 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// Tells every entry, the one that was used last first.
+/// Lists all entries, most recently used first.
 enum CacheList: CacheVerb {
     static let name = "ls"
     static let summary = "list the entries"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache ls", "every entry, the one that was used last first")
+        ("coderhost cache ls", "list all entries, most recently used first")
     ]
 
     static func run(

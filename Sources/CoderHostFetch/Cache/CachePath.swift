@@ -3,17 +3,17 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// Tells where the cache is, or the file of one picture.
+/// Prints the directory of the cache, or the file of one entry.
 enum CachePath: CacheVerb {
     static let name = "path"
-    static let summary = "tell where the cache is, or the file of one picture"
+    static let summary = "print the directory of the cache, or the file of an entry"
     static let operands = "[URL]"
     static let operandCount = 0...1
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache path", "the folder of the cache"),
+        ("coderhost cache path", "print the cache directory"),
         (
             "coderhost cache path https://example.org/photo.jpg",
-            "the file of a picture; ends with 66 where there is none"
+            "print the file of an entry; exit code 66 if missing"
         ),
     ]
 
@@ -32,7 +32,7 @@ enum CachePath: CacheVerb {
         }
         if url.firstIndex(of: ":") == nil {
             throw UsageError(
-                "\(printable(url)) is no URL, for it has no scheme", hint: "write it like https://example.org/photo.jpg"
+                "invalid URL \(printable(url)): no scheme", hint: "for example https://example.org/photo.jpg"
             )
         }
         var request = ImageRequest(url)
@@ -40,10 +40,10 @@ enum CachePath: CacheVerb {
         let key = CacheKey(request).original
         guard cache.contains(key) else {
             let error = CoderError(
-                .notFound, "it is not in the cache",
+                .notFound, "not in the cache",
                 hint: mayBeKept(url)
-                    ? "coderhost cache warm URL gets it, coderhost cache ls lists all"
-                    : "only what comes by http or https is kept there")
+                    ? "to download it: coderhost cache warm URL"
+                    : "the cache stores only http and https URLs")
             if isJSON {
                 Console.out(FetchOutcome.json(redacted(url), error).text)
             } else {

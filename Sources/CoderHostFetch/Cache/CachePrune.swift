@@ -2,19 +2,19 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 
-/// Removes what is too old or too much.
+/// Removes old entries, then the oldest ones until the size fits.
 enum CachePrune: CacheVerb {
     static let name = "prune"
-    static let summary = "remove what is too old, then the oldest of too much"
+    static let summary = "remove old entries, then the oldest ones above the maximum size"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache prune --max-age 30d --max-size 500M", "what was not used for longest goes first")
+        ("coderhost cache prune --max-age 30d --max-size 500M", "remove old and excess entries")
     ]
     static let options = [
         OptionSpecification(
             "--max-size", value: "SIZE",
-            help: "above it the oldest go until half is left; k, M, G of 1024 (default: 1G)"),
+            help: "above SIZE, remove the oldest down to half; k, M, G (default: 1G)"),
         OptionSpecification(
-            "--max-age", value: "AGE", help: "what was not used for so long goes: 90s, 30m, 12h, 7d, 2w (default: 7d)"),
+            "--max-age", value: "AGE", help: "remove entries unused for AGE: 90s, 30m, 12h, 7d, 2w (default: 7d)"),
     ]
 
     static func run(
@@ -24,7 +24,7 @@ enum CachePrune: CacheVerb {
         if let size = try maxSize(arguments) { configuration.maxSize = size }
         if let text = arguments.value("--max-age") { configuration.maxAge = try age(text) }
         cache.configuration = configuration
-        // Without a folder there is nothing to tidy up, and nobody to keep it from others.
+        // Without a folder there is nothing to prune and nothing to lock.
         let report = FileStatus.of(cache.directory) == nil ? PruneReport() : cache.prune()
         if arguments.has("--json") {
             Console.out(
@@ -37,7 +37,7 @@ enum CachePrune: CacheVerb {
             return .success
         }
         if report.isBusy {
-            Console.out("another process tidies it up at this moment: nothing was done")
+            Console.out("another process is pruning the cache: nothing was removed")
             return .success
         }
         Console.out("removed \(entries(report.removed)), \(ByteText.of(report.removedSize))")
@@ -46,7 +46,7 @@ enum CachePrune: CacheVerb {
             Console.out("removed \(counted(report.forsaken, "unfinished file", "unfinished files"))")
         }
         if report.clockIsInDoubt {
-            Console.error("coderhost: warning: the clock was set: nothing goes for its age within an hour of that")
+            Console.error("coderhost: warning: the clock has changed: age-based expiry pauses for one hour")
         }
         return .success
     }
@@ -55,17 +55,17 @@ enum CachePrune: CacheVerb {
         do throws(UsageError) {
             return try arguments.byteCount("--max-size")
         } catch {
-            throw UsageError(error.message, hint: "write it like 500M or 2G; \(removingAll)", command: "cache prune")
+            throw UsageError(error.message, hint: "for example 500M or 2G; \(removingAll)", command: "cache prune")
         }
     }
 
-    private static let removingAll = "coderhost cache clear removes all"
+    private static let removingAll = "to remove all entries: coderhost cache clear"
 
     private static let units: [(name: Character, seconds: Int)] = [
         ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800),
     ]
 
-    /// A number with a unit of time.
+    /// Parses a number with a unit of time.
     static func age(_ text: String) throws(UsageError) -> Duration {
         if let unit = units.first(where: { $0.name == text.last }), let count = Int(text.dropLast()), count >= 0,
             !text.hasPrefix("+"), count <= 1_000_000_000
@@ -73,7 +73,7 @@ enum CachePrune: CacheVerb {
             return .seconds(count * unit.seconds)
         }
         throw UsageError(
-            "--max-age \(text) is no age",
-            hint: "write a number and s, m, h, d or w, such as 12h or 7d; \(removingAll)", command: "cache prune")
+            "invalid --max-age value \"\(text)\": expected a number with s, m, h, d or w",
+            hint: "for example 12h or 7d; \(removingAll)", command: "cache prune")
     }
 }

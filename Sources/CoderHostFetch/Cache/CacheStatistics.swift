@@ -2,12 +2,12 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 
-/// Tells how much there is.
+/// Prints the number and size of the entries.
 enum CacheStatistics: CacheVerb {
     static let name = "stats"
-    static let summary = "count the entries, and what they take"
+    static let summary = "print the number and size of the entries"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache stats", "how many entries there are, and what they take")
+        ("coderhost cache stats", "print the number and size of the entries")
     ]
 
     static func run(
@@ -34,11 +34,11 @@ enum CacheStatistics: CacheVerb {
                 ]).text)
             return .success
         }
-        Console.out(printable("\(cache.directory): \(entries(count)), \(ByteText.of(bytes)) of pictures"))
-        Console.out("  \(ByteText.of(size)) on the disk, up to \(ByteText.of(limit))")
+        Console.out(printable("\(cache.directory): \(entries(count)), \(ByteText.of(bytes)) of image data"))
+        Console.out("  \(ByteText.of(size)) on disk, maximum \(ByteText.of(limit))")
         if let oldest, let newest {
             Console.out(
-                "  used between \(wallText(Int(oldest / 1_000_000))) and \(wallText(Int(newest / 1_000_000)))")
+                "  last used between \(wallText(Int(oldest / 1_000_000))) and \(wallText(Int(newest / 1_000_000)))")
         }
         return .success
     }

@@ -2,43 +2,43 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 
-/// Which cache on disk is meant, and how much it keeps.
+/// The options that select the disk cache, and its configuration.
 struct CacheSwitches {
-    /// Nil for a user who has no place for caches.
+    /// The directory of caches; nil if the user has none.
     let directory: String?
     let namespace: String
     var configuration: DiskCacheConfiguration
 
-    /// Bytes that the commands let it grow to, whatever came last goes last.
+    /// The default maximum size in bytes.
     static let standardSize = 1 << 30
 
     static let specification = [
         OptionSpecification(
             "--cache-dir", value: "DIR",
-            help: "the directory of caches (default: $XDG_CACHE_HOME/coderhost, or ~/.cache/coderhost)"),
+            help: "cache directory (default: $XDG_CACHE_HOME/coderhost or ~/.cache/coderhost)"),
         OptionSpecification(
-            "--namespace", value: "NAME", help: "the cache in it; others share nothing with it (default: default)"),
+            "--namespace", value: "NAME", help: "use a separate cache in this directory (default: default)"),
     ]
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         directory = arguments.value("--cache-dir") ?? DiskCache.standardDirectory
-        if directory?.isEmpty == true { throw UsageError("--cache-dir needs the name of a folder") }
+        if directory?.isEmpty == true { throw UsageError("--cache-dir needs a folder name") }
         namespace = arguments.value("--namespace") ?? "default"
         guard DiskCache.isFolderName(namespace) else {
             throw UsageError(
-                "--namespace \"\(namespace)\" cannot be the name of a folder",
-                hint: "choose one without slashes and spaces that begins with no dot, such as pictures")
+                "invalid --namespace value \"\(namespace)\"",
+                hint: "use a name without slashes, spaces and leading dot, such as images")
         }
         configuration = DiskCacheConfiguration()
         configuration.maxSize = Self.standardSize
-        // A command ends before a sweep in the background does; it tidies up before it ends.
+        // Commands are too short for background sweeps; they prune the cache before they exit.
         configuration.sweepInterval = nil
     }
 
-    static let homeless = "there is no place for a cache: no XDG_CACHE_HOME, no HOME, and this user has no home"
-    static let homelessHint = "name one with --cache-dir DIR"
+    static let homeless = "no cache directory: XDG_CACHE_HOME and HOME are unset, and the user has no home directory"
+    static let homelessHint = "use --cache-dir DIR"
 
-    /// Nil, after a warning, where there is no place for one.
+    /// Returns the cache; prints a warning and returns nil if there is no cache directory.
     func open() -> DiskCache? {
         if let cache = cache() { return cache }
         Console.error("coderhost: warning: nothing is cached: \(Self.homeless)")

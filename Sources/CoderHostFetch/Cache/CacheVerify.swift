@@ -2,15 +2,15 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 
-/// Reads every entry and compares it with its checks.
+/// Reads all entries and verifies their checksums.
 enum CacheVerify: CacheVerb {
     static let name = "verify"
-    static let summary = "read every entry and compare it with its checks"
+    static let summary = "read all entries and verify their checksums"
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache verify", "reads everything; ends with 1 where something is damaged"),
-        ("coderhost cache verify --repair", "removes what is damaged; ends with 1 where that did not work"),
+        ("coderhost cache verify", "verify all entries; exit code 1 if one is damaged"),
+        ("coderhost cache verify --repair", "remove damaged entries; exit code 1 if that fails"),
     ]
-    static let options = [OptionSpecification("--repair", help: "remove what is damaged or was left unfinished")]
+    static let options = [OptionSpecification("--repair", help: "remove damaged and incomplete entries")]
 
     static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
@@ -35,21 +35,23 @@ enum CacheVerify: CacheVerb {
             return code
         }
         let kinds: [(word: String, paths: [String])] = [
-            ("damaged", report.damaged), ("under a name of another", report.misplaced),
-            ("in the way of entries", report.obstacles),
-            ("unfinished", report.forsaken), ("not of a cache", report.foreign), ("unreadable", report.unreadable),
+            ("damaged", report.damaged), ("under a wrong name", report.misplaced),
+            ("blocks an entry", report.obstacles),
+            ("unfinished", report.forsaken), ("not a cache file", report.foreign), ("unreadable", report.unreadable),
         ]
         for (word, paths) in kinds {
             for path in paths.sorted() { Console.out(printable("\(path): \(word)")) }
         }
         var line = "\(entries(report.sound)) sound, \(report.damaged.count) damaged"
-        if !report.misplaced.isEmpty { line += ", \(report.misplaced.count) under a name of another" }
-        if !report.obstacles.isEmpty { line += ", \(counted(report.obstacles.count, "thing", "things")) in the way" }
+        if !report.misplaced.isEmpty { line += ", \(report.misplaced.count) under a wrong name" }
+        if !report.obstacles.isEmpty {
+            line += ", \(counted(report.obstacles.count, "file", "files")) blocking entries"
+        }
         if repairs { line += ", \(counted(report.removed, "file", "files")) removed" }
         Console.out(line)
         if bad > 0, !repairs { Console.error("  try: coderhost cache verify --repair") }
         if !report.obstacles.isEmpty, repairs, isLeft {
-            Console.error("  try: move away what is in the way; only links and empty folders are removed")
+            Console.error("  try: move the blocking files away; --repair removes only links and empty folders")
         }
         return code
     }

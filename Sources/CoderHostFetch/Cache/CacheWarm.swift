@@ -3,14 +3,14 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// Gets pictures into the cache, so that they are there when they are wanted.
+/// Downloads images into the cache.
 enum CacheWarm: CacheVerb {
     static let name = "warm"
-    static let summary = "get pictures into the cache, so that they are there when they are wanted"
+    static let summary = "download images into the cache"
     static let operands = "URL…"
     static let operandCount = 1...1_000_000
     static let examples: [(command: String, does: String)] = [
-        ("coderhost cache warm https://example.org/photo.jpg", "gets it into the cache and writes it nowhere else")
+        ("coderhost cache warm https://example.org/photo.jpg", "download an image into the cache")
     ]
     static let options = NetworkSwitches.specification
 
@@ -20,19 +20,19 @@ enum CacheWarm: CacheVerb {
         var format: ImageFormat
         var size: PixelSize
 
-        /// Whether it is in the cache now; files of this machine are not copied there.
+        /// Whether the cache has the image now; local files are not cached.
         var isKept: Bool
 
         var line: String {
-            let loaded = "\(ByteText.of(file.source.count)) loaded"
-            let found = file.response?.status == 304 ? "still good" : "was there"
+            let loaded = "\(ByteText.of(file.source.count)) downloaded"
+            let found = file.response?.status == 304 ? "revalidated" : "already cached"
             let place = file.tier.contains(.disk) ? found : loaded
-            return "\(redacted(url)): \(format) \(size), \(place)\(isKept ? "" : ", not kept\(reason)")"
+            return "\(redacted(url)): \(format) \(size), \(place)\(isKept ? "" : ", not cached\(reason)")"
         }
 
         private var reason: String {
-            if !CacheWarm.mayBeKept(url) { return ": it is on this machine already" }
-            return file.response?.forbidsStoring ?? false ? ": its server forbids that" : ""
+            if !CacheWarm.mayBeKept(url) { return ": local data" }
+            return file.response?.forbidsStoring ?? false ? ": the server forbids it" : ""
         }
 
         var json: JSONValue {
@@ -49,7 +49,7 @@ enum CacheWarm: CacheVerb {
     ) throws(UsageError) -> ExitCode {
         let network = try Network(arguments, try arguments.host())
         let isJSON = arguments.has("--json")
-        let bars = TransferBars(operands.map(LocalName.of))
+        let bars = DownloadBars(operands.map(LocalName.of))
         let batch = Batch<Warmed>(operands.map { redacted($0) }, showsProgress: false) { number, label, result in
             bars.aside {
                 switch result {
@@ -64,20 +64,22 @@ enum CacheWarm: CacheVerb {
         }
     }
 
-    /// - Throws: also what the cache says that did not keep it.
+    /// Downloads one image.
+    ///
+    /// - Throws: also the error of the cache if it did not store the image.
     private static func warm(
-        _ url: String, _ number: Int, _ network: Network, _ bars: TransferBars
+        _ url: String, _ number: Int, _ network: Network, _ bars: DownloadBars
     ) throws(CoderError) -> Warmed {
         let bar = bars.begin(number)
         defer { bars.end(bar) }
         let file = try network.file(url) { bars.update(bar, $0, $1) }
         do throws(CoderError) {
-            // The header says whether it is a picture at all; its pixels are looked at when it is wanted.
+            // Decodes only the header, to check that the data is an image.
             let (format, size) = try network.host.manager.withSession(file.source) { ($0.format, $0.info.size) }
-            let keeping = network.keeping(url)
-            try keeping?.get()
+            let outcome = network.storingOutcome(url)
+            try outcome?.get()
             return Warmed(
-                url: url, file: file, format: format, size: size, isKept: keeping != nil || file.tier.contains(.disk))
+                url: url, file: file, format: format, size: size, isKept: outcome != nil || file.tier.contains(.disk))
         } catch {
             if [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) { network.forget(url) }
             throw file.response?.explaining(error) ?? error

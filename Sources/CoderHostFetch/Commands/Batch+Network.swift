@@ -4,11 +4,11 @@ import Dispatch
 import Glibc
 
 extension Batch {
-    /// Does all of them with bars on the terminal, and says in the end what the cache did not do.
+    /// Processes all inputs with progress bars, then closes the network and reports cache problems.
     ///
-    /// A signal that ends the process first lets it report what is done: files that are there already.
+    /// Before a signal ends the process, the batch reports the completed files.
     func run(
-        threads: Int, watching bars: TransferBars, closing network: Network,
+        threads: Int, watching bars: DownloadBars, closing network: Network,
         _ work: @escaping @Sendable (Int) throws(CoderError) -> Outcome
     ) -> ExitCode {
         endEarlyBySignal { [self] in
@@ -30,12 +30,12 @@ extension Batch {
         DispatchQueue(label: "signals").async { [count] in
             while Interruption.signal == nil { usleep(Self.patience) }
             let done = report()
-            if count > 1 { Console.error("coderhost: interrupted: \(done) of \(count) inputs were done") }
-            // Whoever started it learns of the signal: its handling is the usual one again.
+            if count > 1 { Console.error("coderhost: interrupted: \(done) of \(count) inputs are done") }
+            // Sends the signal again with its default action, so that the parent process sees it.
             if let signal = Interruption.signal { kill(getpid(), signal) }
         }
     }
 
-    /// Between two looks; microseconds.
+    /// The polling interval in microseconds.
     private static var patience: UInt32 { 50_000 }
 }

@@ -4,22 +4,22 @@ import ImageLoading
 import ImageModel
 import Synchronization
 
-/// One `fetch` call: where pictures come from, what becomes of them, where to.
+/// One `fetch` call: URLs, changes and outputs.
 ///
-/// - Concurrency: any thread; several URLs are worked on at a time.
+/// - Concurrency: any thread; the job downloads several URLs concurrently.
 final class FetchJob: Sendable {
     let network: Network
-    let bars: TransferBars
-    /// Of several URLs for one name it is the first that gets it: their transfers wait for nobody, what is written does.
-    private let turns: Turns?
+    let bars: DownloadBars
+    /// Orders the writes if several URLs share an output name, so that the first one gets it. Downloads do not wait.
+    private let tickets: TicketQueue?
     private let convert: ConvertJob
     private let previews: PreviewWriter?
     private let urls: [String]
-    /// Whether one coder alone may decode.
+    /// Whether `--coder` selects the decoder.
     private let isForced: Bool
     private let names: [String]
-    /// What was seen of pictures that are not reported yet, by their number.
-    private let seen = Mutex<[Int: PreviewWriter.Looks]>([:])
+    /// The previews of images that are not reported yet, by number.
+    private let pendingPreviews = Mutex<[Int: PreviewWriter.PreviewSeries]>([:])
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var style = ConvertJob.Style()
@@ -33,32 +33,32 @@ final class FetchJob: Sendable {
         let convert = try ConvertJob(arguments, style)
         self.convert = convert
         network = try Network(arguments, convert.host)
-        turns = convert.isOrdered ? Turns() : nil
+        tickets = convert.isOrdered ? TicketQueue() : nil
         isForced = arguments.has("--coder")
         if let folder = arguments.value("--progressive-to") {
             previews = try PreviewWriter(folder, convert.host)
         } else {
             previews = nil
         }
-        bars = TransferBars(names)
+        bars = DownloadBars(names)
     }
 
     func fetch(number: Int) throws(CoderError) -> FetchOutcome {
         let start = monotonicNow()
-        defer { turns?.leave(number) }
+        defer { tickets?.leave(number) }
         let url = urls[number]
         let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
-        // What is written in the end asks again; a transfer for nothing would cost more.
+        // Checks the output before downloading; the write checks it again.
         try convert.examineOutput(of: input)
-        let looks = previews?.looks(at: names[number], number: convert.isAlone ? nil : number)
-        if let looks { seen.withLock { $0[number] = looks } }
-        let file = try load(number, looks)
-        turns?.wait(for: number)
+        let series = previews?.series(for: names[number], number: convert.isAlone ? nil : number)
+        if let series { pendingPreviews.withLock { $0[number] = series } }
+        let file = try load(number, series)
+        tickets?.wait(for: number)
         let written: ConvertJob.Outcome
         do throws(CoderError) {
             written = try convert.convert(file.source, input)
         } catch {
-            // What is no picture would be found to be none each time; the wrong coder says nothing of it.
+            // Removes data that is not an image from the cache. An error of a forced coder is no proof of that.
             if !isForced, [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) {
                 network.forget(url)
             }
@@ -66,37 +66,37 @@ final class FetchJob: Sendable {
         }
         var outcome = FetchOutcome(url: url, file: file, written: written)
         outcome.nanoseconds = Int(clamping: monotonicNow() - start)
-        if case .failure(let error) = network.keeping(url) { outcome.cacheProblem = error }
-        if let looks {
-            (outcome.previews, outcome.previewProblem) = looks.result
+        if case .failure(let error) = network.storingOutcome(url) { outcome.cacheProblem = error }
+        if let series {
+            (outcome.previews, outcome.previewProblem) = series.result
             if outcome.previews.isEmpty, outcome.previewProblem == nil {
                 outcome.warnings.append(
                     file.tier.contains(.disk)
-                        ? "it was in the cache: nothing could be seen on its way; --no-cache loads it anew"
-                        : "there is no preview: nothing could be seen of it before it was complete")
+                        ? "no previews: the image came from the cache; --no-cache downloads it again"
+                        : "no previews: no part was visible before the download was complete")
             }
         }
         return outcome
     }
 
-    private func load(_ number: Int, _ looks: PreviewWriter.Looks?) throws(CoderError) -> LoadedFile {
+    private func load(_ number: Int, _ series: PreviewWriter.PreviewSeries?) throws(CoderError) -> LoadedFile {
         let url = urls[number]
         let bar = bars.begin(number)
         defer { bars.end(bar) }
         let onProgress: @Sendable (Int, Int?) -> Void = { [bars] received, expected in
             bars.update(bar, received, expected)
         }
-        guard let looks else { return try network.file(url, onProgress: onProgress) }
-        return try network.file(url, previews: { looks.write($0) }, onProgress: onProgress)
+        guard let series else { return try network.file(url, onProgress: onProgress) }
+        return try network.file(url, previews: { series.write($0) }, onProgress: onProgress)
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     func report(_ number: Int, _ label: String, _ result: Result<FetchOutcome, CoderError>, asJSON: Bool) {
-        let looks = seen.withLock { $0.removeValue(forKey: number) }
+        let series = pendingPreviews.withLock { $0.removeValue(forKey: number) }
         switch result {
         case .failure(let error):
-            let left = looks?.result.0 ?? []
+            let left = series?.result.0 ?? []
             if asJSON {
                 say(FetchOutcome.json(urls[number], error, previews: left).text)
                 return
@@ -104,7 +104,7 @@ final class FetchJob: Sendable {
             for line in error.lines(file: label) { Console.error(line) }
             if left.isEmpty { return }
             let list = left.joined(separator: ", ")
-            Console.error(printable("coderhost: \(label): warning: its previews stay: \(list)"))
+            Console.error(printable("coderhost: \(label): warning: previews kept: \(list)"))
         case .success(let outcome) where asJSON: say(outcome.json.text)
         case .success(let outcome):
             for warning in outcome.allWarnings { Console.error(printable("coderhost: \(label): warning: \(warning)")) }
@@ -112,7 +112,7 @@ final class FetchJob: Sendable {
         }
     }
 
-    /// Where JSON lines go: standard output, unless the picture itself goes there.
+    /// Prints a JSON line to standard output, or to standard error if the image goes to standard output.
     private func say(_ line: String) {
         if convert.outputIsTaken { Console.error(line) } else { Console.out(line) }
     }

@@ -1,22 +1,22 @@
 import CoderHost
 
-/// The name that a picture from a URL has in a folder.
+/// Derives a safe file name from a URL.
 ///
-/// The last part of the path, without what a folder or a terminal would take for something else. A suffix is left only
-/// where it looks like one, so that the name in front of it is never cut:
+/// The name is the last part of the path, without characters that are special in paths or terminals. A suffix stays
+/// only if it looks like a file extension; other dots become underscores:
 ///
 ///     https://example.org/a/b%20c.jpg?w=3   b c.jpg
 ///     https://example.org/show.php?id=9     show.php
 ///     https://example.org/v1.2-final        v1_2-final
-///     https://example.org/                  picture
+///     https://example.org/                  image
 enum LocalName {
-    /// What a file system takes, with room for a counter and an extension.
+    /// The maximum length of a name in bytes, with room for a counter and a file extension.
     private static let longest = 180
 
     static func of(_ url: String) -> String {
-        // Scalar by scalar: a mark that combines with a dot does not hide it.
+        // Works on Unicode scalars, so that a combining mark does not hide a leading dot.
         let scalars = plain(decoded(lastPart(of: url))).unicodeScalars.drop { $0 == "." }
-        if scalars.isEmpty { return "picture" }
+        if scalars.isEmpty { return "image" }
         let name = scalars.first == "-" ? "_" + String(scalars.dropFirst()) : String(scalars)
         let parts = FileName(name)
         guard let suffix = parts.suffix, isSuffix(suffix) else {
@@ -35,7 +35,7 @@ enum LocalName {
         return path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     }
 
-    /// With `%20` and the like as what they stand for; as it is where that is no text.
+    /// Decodes percent escapes; returns the text unchanged if the result is not UTF-8.
     private static func decoded(_ text: String) -> String {
         var result: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -62,7 +62,7 @@ enum LocalName {
     private static func plain(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
-            let isBad = scalar == "/" || scalar == "\\" || scalar == "{" || scalar == "}" || Console.isHarmful(scalar)
+            let isBad = scalar == "/" || scalar == "\\" || scalar == "{" || scalar == "}" || scalar.isTerminalControl
             result.unicodeScalars.append(isBad ? "_" : scalar)
         }
         return result
@@ -75,7 +75,7 @@ enum LocalName {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
-    /// As much of it as there is room for.
+    /// Returns the longest prefix that fits.
     private static func shortened(_ text: some Sequence<UnicodeScalar>) -> String {
         var result = ""
         var room = longest

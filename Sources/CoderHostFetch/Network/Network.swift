@@ -3,23 +3,23 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// What gets the pictures of one call: a manager with its cache and its downloader.
+/// Downloads the images of one call: an image manager with cache and downloader.
 final class Network: Sendable {
     let host: CoderHost
     let manager: ImageManager
-    /// Transfers at a time.
+    /// The number of parallel downloads.
     let jobs: Int
-    /// Nil with `--no-cache`.
+    /// The disk cache; nil with `--no-cache`.
     private let disk: DiskCache?
-    private let noted: NotedCache?
+    private let recorded: OutcomeRecordingCache?
     private let downloader: Downloader
     private let options: LoadOptions
     private let allowsPrivate: Bool
-    /// What `--max-bytes` says.
+    /// The value of `--max-bytes`.
     private let maxBytes: Int?
 
-    /// How long a cache is used between two sweeps; milliseconds.
-    private static let patience = 30 * 60 * 1000
+    /// The minimum time between two sweeps of the cache; milliseconds.
+    private static let sweepInterval = 30 * 60 * 1000
 
     init(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
         var switches = try NetworkSwitches(arguments)
@@ -27,17 +27,17 @@ final class Network: Sendable {
         self.host = host
         jobs = try Resources.examine(wanting: switches.downloader.maxConcurrent, for: arguments.operands.count)
         switches.downloader.maxConcurrent = jobs
-        // Transfers must not take the descriptors that looking for plugins needs.
+        // Searches the plugins first, before downloads use up the descriptors.
         _ = host.manager.coders
         (allowsPrivate, maxBytes) = (switches.allowsPrivate, try arguments.byteCount("--max-bytes"))
         disk = arguments.has("--no-cache") ? nil : cache.open()
-        noted = disk.map { NotedCache($0) }
+        recorded = disk.map { OutcomeRecordingCache($0) }
         do throws(CoderError) {
             downloader = try Downloader(switches.downloader)
         } catch {
             throw UsageError(error.message, hint: error.hint)
         }
-        let images = ImageCache(disk: noted, coders: host.manager)
+        let images = ImageCache(disk: recorded, coders: host.manager)
         manager = ImageManager(
             ImageManagerConfiguration(
                 coders: host.manager, cache: images, loader: LoadersManager(downloader)))
@@ -45,7 +45,7 @@ final class Network: Sendable {
         options.headers = switches.headers
         options.retriesFailed = true
         options.refreshesCached = switches.asksAgain
-        // Everybody gets a file of his own; pictures in memory would serve nobody.
+        // Does not cache decoded images: each one is used once.
         options.stores = []
         options.queries = []
         if arguments.has("--no-cache") { (options.storesOriginal, options.queriesOriginal) = ([], []) }
@@ -55,20 +55,20 @@ final class Network: Sendable {
 
     // MARK: Files
 
-    /// The file of a URL, from the cache or from its server.
+    /// Returns the file of a URL, from the cache or from its server.
     func file(
         _ url: String, onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
     ) throws(CoderError) -> LoadedFile {
         try examine(url)
         return try explained(url) { [manager, options] () throws(CoderError) in
             try limited(
-                try waiting { () async throws(CoderError) in
+                try blockingWait { () async throws(CoderError) in
                     try await manager.file(ImageRequest(url, options)) { onProgress($0.received, $0.expected) }
                 })
         }
     }
 
-    /// The same, with everything that can be seen on its way.
+    /// Returns the file of a URL, and passes on previews during the download.
     func file(
         _ url: String, previews: @escaping @Sendable (LoadedImage) -> Void,
         onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
@@ -78,7 +78,7 @@ final class Network: Sendable {
         options.isProgressive = true
         let request = ImageRequest(url, options)
         return try explained(url) { [manager] () throws(CoderError) in
-            let result = try waiting { () async throws(CoderError) -> LoadResult in
+            let result = try blockingWait { () async throws(CoderError) -> LoadResult in
                 let task = manager.load(request)
                 for await event in task.events {
                     switch event {
@@ -89,14 +89,14 @@ final class Network: Sendable {
                 }
                 return try await task.value
             }
-            guard let data = result.data else { throw CoderError(.misuse, "the picture came without its file") }
+            guard let data = result.data else { throw CoderError(.misuse, "the loaded image has no data") }
             return try limited(
                 LoadedFile(
                     ImageSource(data, name: url, origin: .network), tier: result.tier, response: result.response))
         }
     }
 
-    /// Holds a file that was not loaded just now against what one may have.
+    /// Applies `--max-bytes` to files from the cache as well.
     private func limited(_ file: LoadedFile) throws(CoderError) -> LoadedFile {
         if let maxBytes, file.source.count > maxBytes {
             throw .limit("input", allowed: maxBytes, requested: file.source.count)
@@ -104,29 +104,29 @@ final class Network: Sendable {
         return file
     }
 
-    /// Forgets a file that is no picture: the next call asks for it anew.
+    /// Removes data that is not an image from the cache, so that the next call downloads it again.
     func forget(_ url: String) { disk?.remove(manager.cacheKey(url, options).original) }
 
-    /// What became of keeping the file of a URL; nil where nobody tried.
-    func keeping(_ url: String) -> Result<Void, CoderError>? {
-        noted?.outcome(of: manager.cacheKey(url, options).original)
+    /// Returns the outcome of storing the file of a URL in the cache; nil if nothing was stored.
+    func storingOutcome(_ url: String) -> Result<Void, CoderError>? {
+        recorded?.outcome(of: manager.cacheKey(url, options).original)
     }
 
     private func examine(_ url: String) throws(CoderError) {
-        // Whatever a loader would take for a path is one.
+        // Uses the file loader's own rule for paths.
         guard FileLoader().canLoad(ImageRequest(url)) else { return }
         guard url.prefix(5).lowercased() == "file:" else {
             throw CoderError(
-                .invalidURL, "it is no URL, for it has no scheme",
-                hint: "write it like https://example.org/photo.jpg; for files there is coderhost convert")
+                .invalidURL, "invalid URL: no scheme",
+                hint: "for example https://example.org/photo.jpg; for files use coderhost convert")
         }
         if allowsPrivate { return }
         throw CoderError(
-            .addressDenied, "a file: URL leads to this machine itself",
-            hint: "--allow-private reads it; for files there is coderhost convert")
+            .addressDenied, "a file: URL refers to this machine",
+            hint: "use --allow-private, or coderhost convert for files")
     }
 
-    /// With the switches of this program as the remedy.
+    /// Runs a body and replaces error hints by hints at the options of this program.
     private func explained<R>(_ url: String, _ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         do throws(CoderError) {
             return try body()
@@ -137,34 +137,34 @@ final class Network: Sendable {
 
     static func explained(_ error: CoderError, _ url: String) -> CoderError {
         var error = error
-        // It stands in front of the message already.
+        // The URL precedes the message already.
         let shown = redacted(url)
         error.message = error.message.split(separator: " ", omittingEmptySubsequences: false)
             .map { $0 == shown ? "it" : $0 }.joined(separator: " ")
         switch error.code {
-        case .notFound where error.message == "it is in no cache that was asked":
-            error.hint = "leave out --offline, to ask its server"
+        case .notFound where error.message == "it is not in the queried caches":
+            error.hint = "omit --offline to ask the server"
         case .invalidURL where error.hint == nil && url.prefix(5).lowercased() == "data:":
-            error.hint = "check that it was copied whole: data:image/png;base64,iVBORw0KGgo…"
+            error.hint = "check that the URL is complete: data:image/png;base64,iVBORw0KGgo…"
         case .addressDenied:
             let isNear = error.hint?.contains("private") ?? false
             error.hint =
-                (isNear ? "--allow-private for this machine and its networks, or " : "")
-                + "--allow-host HOST, if it can be trusted"
+                (isNear ? "--allow-private for this machine and private networks, or " : "")
+                + "--allow-host HOST for a trusted host"
         case .limitExceeded where ["input", "download"].contains(error.limit?.name):
-            error.hint = "raise it with --max-bytes SIZE if the source is trusted"
+            error.hint = "raise it with --max-bytes SIZE, if you trust the source"
         case .invalidURL where error.hint == nil:
-            error.hint = "write it like https://example.org/photo.jpg"
+            error.hint = "for example https://example.org/photo.jpg"
         case .badStatus where error.httpStatus == 401 || error.httpStatus == 403:
-            error.hint = "--header 'Authorization: …' says who asks"
+            error.hint = "add --header 'Authorization: …'"
         case .badStatus where error.httpStatus == 404 || error.httpStatus == 410: error.hint = "check the URL"
         case .deadlineExceeded where error.limit?.name == "rate":
-            error.hint = "--min-rate SIZE accepts a slower server; or try again later"
-        case .deadlineExceeded where error.message.hasPrefix("the transfer took more than"):
-            error.hint = "--max-time SECONDS allows more time; or try again later"
-        case .deadlineExceeded: error.hint = "--timeout SECONDS waits longer; or try again later"
+            error.hint = "use --min-rate SIZE for a slower server, or try again later"
+        case .deadlineExceeded where error.message.hasPrefix("the download took more than"):
+            error.hint = "use --max-time SECONDS for more time, or try again later"
+        case .deadlineExceeded: error.hint = "use --timeout SECONDS to wait longer, or try again later"
         case .transferFailed where error.hint == nil, .badStatus:
-            error.hint = "try again later; --retries N asks more often"
+            error.hint = "try again later, or use --retries N"
         default: break
         }
         return error
@@ -172,17 +172,17 @@ final class Network: Sendable {
 
     // MARK: The end
 
-    /// Tidies the cache up where that is due, closes all connections, and says what the cache did not do.
+    /// Closes all connections, prunes the cache if due, and reports cache problems.
     func close() {
-        try? waiting { [downloader] () async throws(CoderError) in await downloader.shutdown() }
-        guard let disk, let noted else { return }
+        try? blockingWait { [downloader] () async throws(CoderError) in await downloader.shutdown() }
+        guard let disk, let recorded else { return }
         let last = FileStatus.of("\(disk.directory)/.janitor")?.identity.modified ?? 0
-        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.patience {
+        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.sweepInterval {
             disk.prune()
         }
         guard case .degraded(let error) = disk.state else { return }
-        let (kept, lost) = noted.counts
-        let what = lost == 0 ? "" : kept == 0 ? "the cache keeps nothing: " : "the cache does not keep all of it: "
+        let (kept, lost) = recorded.counts
+        let what = lost == 0 ? "" : kept == 0 ? "nothing was cached: " : "not everything was cached: "
         Console.error("coderhost: warning: \(what)\(printable(error.message))")
         if let hint = error.hint { Console.error("  try: \(printable(hint))") }
     }

@@ -2,44 +2,43 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// What a person said about who may be asked, how, and for how long.
+/// The network options: allowed hosts, headers, timeouts, retries and limits.
 struct NetworkSwitches {
     var downloader: DownloaderConfiguration
     let headers: [String: String]
-    /// Whether files of this machine may be read by their URL.
+    /// Whether file: URLs are allowed.
     let allowsPrivate: Bool
     let asksAgain: Bool
 
     static let specification = [
         OptionSpecification(
             "--allow-host", value: "HOST",
-            help:
-                "ask this host whatever address it has, such as intranet.example:8080 (may be repeated; default: none)"),
+            help: "allow HOST[:PORT] at any address (may be repeated; default: none)"),
         OptionSpecification(
-            "--allow-private", help: "also ask this machine and the networks around it, and read file: URLs"),
+            "--allow-private", help: "allow this machine, private networks and file: URLs"),
         header,
         OptionSpecification(
-            "--timeout", value: "SECONDS", help: "how long a server may send nothing (default: 15)"),
+            "--timeout", value: "SECONDS", help: "timeout without data from the server, in seconds (default: 15)"),
         OptionSpecification(
             "--max-time", value: "SECONDS",
-            help: "how long one file may take with all attempts; 0 is no limit (default: 600)"),
+            help: "timeout per file with retries, in seconds; 0: none (default: 600)"),
         OptionSpecification(
             "--min-rate", value: "SIZE",
-            help: "bytes per second that have to arrive, averaged over 30 s; 0 is any rate (default: 1k)"),
+            help: "minimum bytes per second, averaged over 30 s; 0: none (default: 1k)"),
         OptionSpecification(
             "--retries", value: "N",
-            help: "more attempts after a lost connection, silence, or a busy server (default: 2)"),
+            help: "retries after lost connections, timeouts, busy servers (default: 2)"),
         OptionSpecification(
             "--max-bytes", value: "SIZE",
-            help: "bytes that one file may have, also in the cache; k, M, G (default: 200 MiB at most)"),
-        OptionSpecification("--refresh", help: "ask the server whether what is cached is still good"),
+            help: "maximum bytes per file, also from cache; k, M, G (default: 200M or less)"),
+        OptionSpecification("--refresh", help: "revalidate cached files with the server"),
         OptionSpecification(
-            "-j", "--jobs", value: "N", help: "transfers at a time (default: 6)"),
+            "-j", "--jobs", value: "N", help: "parallel downloads (default: 6)"),
     ]
 
     static let header = OptionSpecification(
         "--header", value: "'NAME: VALUE'",
-        help: "send this field, too; what is cached is for the same fields alone (may be repeated; default: none)")
+        help: "send this header; cached separately (may be repeated; default: none)")
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var downloader = DownloaderConfiguration()
@@ -51,11 +50,15 @@ struct NetworkSwitches {
             do throws(CoderError) {
                 downloader.addresses.allowedHosts.append(try HostRule(text))
             } catch {
-                throw UsageError("--allow-host \(text) is no host", hint: "write it like example.org or [::1]:8080")
+                throw UsageError(
+                    "invalid --allow-host value \"\(text)\"", hint: "for example example.org or [::1]:8080")
             }
         }
         if let seconds = try arguments.real("--timeout", 0...86_400) {
-            guard seconds > 0 else { throw UsageError("--timeout 0 leaves no time", hint: "name some seconds") }
+            guard seconds > 0 else {
+                throw UsageError(
+                    "invalid --timeout value 0: expected more than 0 seconds", hint: "for example --timeout 15")
+            }
             downloader.timeout = .milliseconds(Int(max(1, seconds * 1000)))
             downloader.connectTimeout = downloader.timeout
         }
@@ -67,7 +70,7 @@ struct NetworkSwitches {
         }
         let retries = try arguments.integer("--retries", 0...100) ?? 2
         downloader.retry = RetryPolicy(maxCount: retries)
-        // What no decoder takes is not worth its way.
+        // Does not download more than the decoders accept.
         let taken = try arguments.limits().maxInputBytes
         if taken > 0 { downloader.maxBytes = min(downloader.maxBytes, taken) }
         if let count = try arguments.byteCount("--max-bytes") { downloader.maxBytes = count }
@@ -84,16 +87,16 @@ struct NetworkSwitches {
             let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             let value = parts.count == 2 ? trimmed(parts[1]) : ""
             guard isName, parts.count == 2, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 9 }) else {
-                // What it says may be a secret, wherever the colon is missing.
+                // The message does not repeat the value, because a header may be a secret.
                 throw UsageError(
-                    texts.count == 1 ? "--header is no field" : "--header number \(index + 1) is no field",
-                    hint: "write 'NAME: VALUE', such as 'Authorization: Bearer x'")
+                    texts.count == 1 ? "invalid --header value" : "invalid --header value number \(index + 1)",
+                    hint: "use 'NAME: VALUE', such as 'Authorization: Bearer x'")
             }
             if result.contains(where: { $0.key.lowercased() == name.lowercased() }) {
-                throw UsageError("--header names \(name) twice", hint: "write its values in one field, with commas")
+                throw UsageError("--header sets \(name) twice", hint: "join its values with commas in one header")
             }
             if Downloader.setsItself(name) {
-                throw UsageError("--header \(name) is set by the transfer itself", hint: "leave it out")
+                throw UsageError("--header \(name) is not allowed: the downloader sets it", hint: "remove it")
             }
             result[name] = value
         }

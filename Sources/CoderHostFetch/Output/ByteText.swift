@@ -1,4 +1,4 @@
-/// Numbers of bytes as people read them, in the units in which sizes are typed: `--max-size 500M` is 500 MiB.
+/// Formats byte counts with binary units, the same units as in options: `--max-size 500M` is 500 MiB.
 enum ByteText {
     static func of(_ count: Int) -> String {
         var value = Double(count)

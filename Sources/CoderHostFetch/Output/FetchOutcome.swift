@@ -3,11 +3,11 @@ import CommandLineKit
 import ImageLoading
 import ImageModel
 
-/// What became of one URL.
+/// The result of one URL.
 struct FetchOutcome: Sendable {
-    /// As it may be shown to people.
+    /// The redacted URL for text output.
     var label: String
-    /// As programs get it.
+    /// The URL for JSON output.
     var url: String
     var tier: CacheTiers
     var response: ResponseFacts?
@@ -15,7 +15,7 @@ struct FetchOutcome: Sendable {
     var written: ConvertJob.Outcome
     var previews: [String] = []
     var previewProblem: CoderError?
-    /// Why the file is not in the cache.
+    /// The error of the cache, if it did not store the file.
     var cacheProblem: CoderError?
     var warnings: [String] = []
     var nanoseconds = 0
@@ -28,14 +28,14 @@ struct FetchOutcome: Sendable {
     }
 
     var allWarnings: [String] {
-        written.warnings + warnings + (previewProblem.map { ["a preview was not written: \($0.message)"] } ?? [])
-            + (cacheProblem.map { ["it is not kept in the cache: \($0.message)"] } ?? [])
+        written.warnings + warnings + (previewProblem.map { ["cannot write a preview: \($0.message)"] } ?? [])
+            + (cacheProblem.map { ["not cached: \($0.message)"] } ?? [])
     }
 
-    /// Where the file was found.
+    /// Returns the origin of the file.
     static func place(_ tier: CacheTiers, _ response: ResponseFacts?, _ byteCount: Int) -> String {
-        guard tier.contains(.disk) else { return "\(ByteText.of(byteCount)) loaded" }
-        return response?.status == 304 ? "still good, from the cache" : "from the cache"
+        guard tier.contains(.disk) else { return "\(ByteText.of(byteCount)) downloaded" }
+        return response?.status == 304 ? "from the cache, revalidated" : "from the cache"
     }
 
     var line: String {
@@ -68,9 +68,9 @@ struct FetchOutcome: Sendable {
         ])
     }
 
-    /// What is said of an URL that failed.
+    /// Returns the JSON value of a failed URL.
     ///
-    /// - Parameter previews: nil where nobody writes any.
+    /// - Parameter previews: the written previews; nil without `--progressive-to`.
     static func json(_ url: String, _ error: CoderError, previews: [String]? = nil) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("schema", .integer(1)), ("url", .string(wholeURL(url))),
@@ -93,7 +93,7 @@ struct FetchOutcome: Sendable {
         ])
     }
 
-    /// Rounded to tenths.
+    /// Converts nanoseconds to milliseconds, rounded to tenths.
     private static func milliseconds(_ nanoseconds: Int) -> JSONValue {
         .real((Double(nanoseconds) / 100_000).rounded() / 10)
     }

@@ -4,30 +4,32 @@ import ImageLoading
 import ImageModel
 import Synchronization
 
-/// Writes what can be seen of pictures on their way, as numbered PNGs in a folder.
+/// Writes previews of running downloads as numbered PNG files in a folder.
 struct PreviewWriter: Sendable {
     private let folder: String
     private let host: CoderHost
 
     init(_ folder: String, _ host: CoderHost) throws(UsageError) {
         guard FileStatus.of(folder)?.isDirectory == true else {
-            throw UsageError("the folder \(folder) does not exist", hint: "make it first: mkdir -p \(folder)")
+            throw UsageError("the folder \(folder) does not exist", hint: "create it first: mkdir -p \(folder)")
         }
         guard host.manager.canEncode(to: "png") else {
-            throw UsageError("--progressive-to writes PNG, which no plugin does here", hint: "coderhost list")
+            throw UsageError("--progressive-to needs a PNG encoder, and none is installed", hint: "coderhost list")
         }
         self.folder = folder.hasSuffix("/") ? folder : folder + "/"
         self.host = host
     }
 
-    /// - Parameter number: tells pictures of one name apart; nil for the only one.
-    func looks(at name: String, number: Int?) -> Looks {
+    /// Returns the previews of one image.
+    ///
+    /// - Parameter number: distinguishes images with equal names; nil for a single image.
+    func series(for name: String, number: Int?) -> PreviewSeries {
         let stem = FileName(name).stem + (number.map { "-\($0)" } ?? "")
-        return Looks(prefix: folder + stem, host)
+        return PreviewSeries(prefix: folder + stem, host)
     }
 
-    /// The previews of one picture.
-    final class Looks: Sendable {
+    /// The previews of one image.
+    final class PreviewSeries: Sendable {
         private let prefix: String
         private let host: CoderHost
         private let state = Mutex<(paths: [String], problem: CoderError?)>(([], nil))
@@ -39,7 +41,7 @@ struct PreviewWriter: Sendable {
 
         var result: ([String], CoderError?) { state.withLock { ($0.paths, $0.problem) } }
 
-        /// Writes one more; one call after the other.
+        /// Writes the next preview. Calls must not overlap.
         func write(_ image: LoadedImage) {
             let (count, hasFailed) = state.withLock { ($0.paths.count, $0.problem != nil) }
             if hasFailed { return }
@@ -57,7 +59,7 @@ struct PreviewWriter: Sendable {
             }
         }
 
-        /// Of an animation the last frame that has arrived.
+        /// Returns the still image, or the last available frame of an animation.
         private static func still(_ image: LoadedImage) throws(CoderError) -> DecodedImage? {
             if let still = image.still { return still }
             guard let animation = image.animation, animation.frameCount > 0 else { return nil }

@@ -1,16 +1,16 @@
 import ImageLoading
 
-/// The most bytes of an URL that a program is given.
+/// The maximum length of a URL in JSON output, in bytes.
 private let longestURL = 64 << 10
 
-/// An URL as programs get it: without user and password, as people see it, but cut only above 64 KiB.
+/// Returns a URL for JSON output: without user and password, and truncated only above 64 KiB.
 func wholeURL(_ url: String) -> String {
     let (shown, bytes) = (redacted(url), Array(url.utf8))
     guard shown.hasSuffix("…"), bytes.count > shown.utf8.count else { return shown }
     var whole = bytes[...]
     let seen = Array(shown.utf8.dropLast("…".utf8.count))
     if !bytes.starts(with: seen) {
-        // What is left out stands behind the scheme and its slashes, and ends in an "@".
+        // The redacted part follows the scheme and its slashes, and ends with "@".
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return shown }
         let start = bytes[(colon + 1)...].firstIndex { !"/\\".utf8.contains($0) } ?? bytes.endIndex
         let end = bytes.indices.last { at in

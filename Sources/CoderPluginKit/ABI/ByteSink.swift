@@ -4,13 +4,13 @@ public import ImageModel
 /// The output of an encoding session.
 @safe public final class ByteSink {
     private let sink: UnsafePointer<cpi_sink>?
-    /// What was written, where the sink is one for tests.
+    /// The collected output of a sink for tests.
     public private(set) var written: [UInt8] = []
 
-    /// A sink that collects, for tests.
+    /// Creates a sink that collects its output, for tests.
     public init() { unsafe sink = nil }
 
-    /// A sink that the host lends; it stays valid as long as this object lives.
+    /// Creates a sink over one of the host, which stays valid as long as this object exists.
     ///
     /// - Throws: `.misuse`.
     @unsafe
@@ -35,7 +35,7 @@ public import ImageModel
         if let error = Self.error(status) { throw error }
     }
 
-    /// Whether ``overwrite(_:at:)`` may be called. The host sees to it for an animation whatever its output is.
+    /// Whether ``overwrite(_:at:)`` may be called. For animations the host always provides a seekable output.
     public var isSeekable: Bool {
         guard let sink = unsafe sink else { return true }
         return unsafe sink.pointee.flags.has(CPI_SINK_SEEKABLE) && sink.pointee.write_at != nil
@@ -43,7 +43,7 @@ public import ImageModel
 
     /// Replaces bytes that were written before, for example a count that is only known at the end.
     ///
-    /// - Throws: `.misuse` where nothing can be replaced or the place was not written yet, `.inputOutput`.
+    /// - Throws: `.misuse` if the output is not seekable or the bytes are not written yet; `.inputOutput`.
     public func overwrite(_ bytes: [UInt8], at offset: Int) throws(CoderError) {
         guard offset >= 0, isSeekable else { throw CoderError(.misuse, "the output cannot be changed afterwards") }
         guard let sink = unsafe sink else {
@@ -61,7 +61,7 @@ public import ImageModel
         if let error = Self.error(status) { throw error }
     }
 
-    /// Appends bytes and answers a status, for a C library that writes through a callback. For use in a `Bridge/`
+    /// Appends bytes and returns a status, for a C library that writes through a callback. For use in a `Bridge/`
     /// folder.
     @unsafe
     public func write(_ bytes: UnsafeBufferPointer<UInt8>) -> cpi_status {
@@ -73,7 +73,7 @@ public import ImageModel
         return unsafe sink.pointee.write(sink.pointee.ctx, start, UInt64(bytes.count))
     }
 
-    /// The error a status of `write` stands for; nil for success.
+    /// Returns the error for a status of `write`; nil for success.
     public static func error(_ status: cpi_status) -> CoderError? {
         switch status {
         case CPI_OK: nil

@@ -3,38 +3,38 @@ internal import ImageModel
 
 /// The input of a decoding session: bytes that never change once they have arrived.
 ///
-/// The bytes stay where the host has them (a mapped file, a download buffer); nothing is copied unless the host can
-/// only read piece by piece.
+/// The bytes stay in the host's memory (a mapped file, a download buffer). They are copied only if the host reads piece
+/// by piece.
 @safe public final class ByteSource {
     private let source: UnsafePointer<cpi_source>?
     private var base: UnsafePointer<UInt8>?
-    /// Whether the host only reads piece by piece.
+    /// Whether the host can only read piece by piece.
     private let isReader: Bool
-    /// Bytes known to be there. The host is only asked again for what lies behind them.
+    /// The number of bytes known to have arrived. Only bytes beyond it require a call to the host.
     private var watermark = 0
     private var wasComplete = false
-    /// Bytes that were copied so far.
+    /// The number of bytes copied so far.
     private var fetched = 0
-    /// Bytes of a source for tests.
+    /// The number of bytes of a source for tests.
     private let total: Int
-    /// The error of the first read that failed: what was decoded from then on, or refused, says nothing.
+    /// The error of the first failed read; every later result or error of the decoder is meaningless.
     private(set) var failure: CoderError?
-    /// Whether a read since the last ``takeLackOfInput()`` asked for bytes that a growing source does not have yet.
+    /// Whether a read since the last ``takeLackOfInput()`` requested bytes that a growing source does not have yet.
     private var lacksInput = false
-    /// What stands for a host that reads piece by piece, in a source for tests.
+    /// The replacement for a host that reads piece by piece, in a source for tests.
     private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
-    /// The source that this one is a window on, and where the window begins in it.
+    /// The source behind this window, and the window's start in it.
     private let whole: (source: ByteSource, start: Int)?
-    /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
+    /// Copies for a host without contiguous bytes. The last one is in use; pointers into earlier ones may exist.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
-    /// A source over bytes in memory, for tests.
+    /// Creates a source over bytes in memory, for tests.
     public convenience init(_ bytes: [UInt8]) {
         self.init(bytes, arrived: bytes.count)
         wasComplete = true
     }
 
-    /// A source over bytes of which only the first few have arrived, for tests; see ``arrive(_:)``.
+    /// Creates a source of which only the first bytes have arrived, for tests; see ``arrive(_:)``.
     public init(_ bytes: [UInt8], arrived: Int) {
         precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
@@ -49,9 +49,9 @@ internal import ImageModel
         watermark = arrived
     }
 
-    /// A complete source that can only be read piece by piece, for tests.
+    /// Creates a complete source that can only be read piece by piece, for tests.
     ///
-    /// - Parameter read: answers the bytes of a range; fewer of them where the file has become shorter since.
+    /// - Parameter read: returns the bytes of a range, or fewer if the file has become shorter.
     public init(count: Int, readingWith read: @escaping (Range<Int>) throws(CoderError) -> [UInt8]) {
         precondition(count >= 0)
         unsafe source = nil
@@ -64,13 +64,13 @@ internal import ImageModel
         wasComplete = true
     }
 
-    /// Lets more bytes arrive, in a source for tests; without a number the rest, and it is complete.
+    /// Makes more bytes arrive in a source for tests; without a count, all remaining bytes arrive.
     public func arrive(_ count: Int? = nil) {
         watermark = min(total, watermark + (count ?? total))
         if count == nil { wasComplete = true }
     }
 
-    /// A source over what the host lends; `source` stays valid as long as this object lives.
+    /// Creates a source over one of the host, which stays valid as long as this object exists.
     ///
     /// - Throws: `.misuse`.
     @unsafe
@@ -79,16 +79,16 @@ internal import ImageModel
         total = 0
         pieces = nil
         whole = nil
-        // 1.0 froze all of these fields, so they can be read where they are from now on.
+        // Version 1.0 of the interface fixed these fields, so they can be read in place.
         let bytes = unsafe try copyIn(source, least: FirstSize.source).bytes
         unsafe base = bytes
         isReader = unsafe bytes == nil
         unsafe self.source = source
     }
 
-    /// A complete source that holds the bytes of `range` alone, counted from 0: a file inside of this one.
+    /// Returns a complete source with only the bytes of `range`, counted from 0: a file embedded in this one.
     ///
-    /// Nothing is copied where the bytes stand in one piece; else they are read when they are asked for.
+    /// Contiguous bytes are not copied; others are read on demand.
     ///
     /// - Parameter range: within ``available``.
     public func window(_ range: Range<Int>) -> ByteSource {
@@ -110,7 +110,7 @@ internal import ImageModel
 
     deinit { unsafe copies.forEach { unsafe $0.deallocate() } }
 
-    /// The ending of the source's name in lower case without the dot; nil where it is not known.
+    /// The file extension of the source in lower case without the dot; nil if unknown.
     ///
     /// A hint for formats without a signature.
     public var nameEnding: String? {
@@ -118,7 +118,7 @@ internal import ImageModel
         return unsafe String(cString: ending)
     }
 
-    /// Whether no further byte will come.
+    /// Whether no further bytes will arrive.
     public var isComplete: Bool {
         if !wasComplete, let source = unsafe source {
             wasComplete = unsafe source.pointee.complete(source.pointee.ctx) != 0
@@ -126,13 +126,13 @@ internal import ImageModel
         return wasComplete
     }
 
-    /// Bytes from the start that are there now; never goes down.
+    /// The number of bytes that have arrived, counted from the start; it never decreases.
     public var available: Int {
         refresh()
         return watermark
     }
 
-    /// Whether the first `count` bytes are there; asks the host only where that is not known yet.
+    /// Returns whether the first `count` bytes have arrived; calls the host only if that is not known yet.
     func has(_ count: Int) -> Bool {
         if count > watermark { refresh() }
         return count <= watermark
@@ -143,7 +143,7 @@ internal import ImageModel
         watermark = unsafe max(watermark, Int(clamping: source.pointee.available(source.pointee.ctx)))
     }
 
-    /// The byte at `offset`, which must be below `available`.
+    /// Returns the byte at `offset`, which must be below `available`.
     public subscript(offset: Int) -> UInt8 {
         precondition(offset >= 0 && (offset < watermark || has(offset + 1)))
         if let start = unsafe lent(offset..<offset + 1) { return unsafe start.pointee }
@@ -160,17 +160,17 @@ internal import ImageModel
         return unsafe Array(UnsafeBufferPointer(start: start, count: range.count))
     }
 
-    /// Lends a range that must be within `available`.
+    /// Calls `body` with a range that must be within `available`.
     ///
-    /// Where the host can only read piece by piece, this is the piece: a large file need not be in memory.
+    /// If the host can only read piece by piece, only this range is read, so a large file need not be in memory.
     public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(range.lowerBound >= 0 && has(range.upperBound))
         guard let start = unsafe lent(range) else { return unsafe try body(copy(range).span.bytes) }
         return try unsafe body(UnsafeRawBufferPointer(start: start, count: range.count).bytes)
     }
 
-    /// Where the bytes stand, for a C library that keeps the pointer; the first `available` of them may be read until
-    /// the session ends. Copies everything where the host can only read piece by piece. For use in a `Bridge/` folder.
+    /// The start of the bytes, for a C library that keeps the pointer; the first `available` bytes are readable until
+    /// the session ends. Copies all bytes if the host can only read piece by piece. For use in a `Bridge/` folder.
     @unsafe
     public var baseAddress: UnsafePointer<UInt8>? {
         refresh()
@@ -178,13 +178,13 @@ internal import ImageModel
         return unsafe base
     }
 
-    /// Whether the bytes stand in one piece, so that `baseAddress` costs nothing.
+    /// Whether the bytes are contiguous, so that `baseAddress` does not copy them.
     public var isContiguous: Bool { !isReader || available == fetched && fetched > 0 }
 
-    /// Copies what stands at `offset` and answers how many bytes that were: fewer than there is room for only where
-    /// they end. For a C library that reads from front to back, in a `Bridge/` folder.
+    /// Copies bytes from `offset` on and returns their number; it is below the capacity only at the end of the bytes.
+    /// For a C library that reads sequentially, in a `Bridge/` folder.
     ///
-    /// - Throws: `.inputOutput` where the host cannot read.
+    /// - Throws: `.inputOutput` if the host cannot read.
     @unsafe
     public func read(at offset: Int, into target: UnsafeMutableBufferPointer<UInt8>) throws(CoderError) -> Int {
         precondition(offset >= 0)
@@ -199,18 +199,18 @@ internal import ImageModel
 
     // MARK: A host without contiguous bytes
 
-    /// Bytes around the last one that was looked at.
+    /// The bytes around the latest single-byte access.
     private var peeked: (start: Int, bytes: [UInt8]) = (0, [])
-    /// Enough for a chunk or box header and what stands beside it.
+    /// The size of that cache: enough for a chunk or box header with its surroundings.
     private static let peekCount = 512
 
-    /// Where a range stands in memory; nil where it does not. A copy may end before what has arrived since.
+    /// Returns the address of a range; nil if it is not in memory. A copy may end before bytes that arrived later.
     private func lent(_ range: Range<Int>) -> UnsafePointer<UInt8>? {
         guard let base = unsafe base, !isReader || range.upperBound <= fetched else { return nil }
         return unsafe base + range.lowerBound
     }
 
-    /// Has the host copy bytes and answers how many it did.
+    /// Lets the host copy bytes and returns their number.
     private func deliver(
         _ offset: Int, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
     ) throws(CoderError) -> Int {
@@ -234,13 +234,13 @@ internal import ImageModel
         return Int(min(copied, UInt64(count)))
     }
 
-    /// Tells once whether bytes were missing: whatever was decoded from their place holders says nothing.
+    /// Returns, once, whether bytes were missing; a result decoded from their placeholders is meaningless.
     func takeLackOfInput() -> Bool {
         defer { lacksInput = false }
         return lacksInput
     }
 
-    /// Copies a range; bytes that the host does not deliver read as zero, and `failure` or `lacksInput` tells of them.
+    /// Copies a range; missing bytes read as zero, and `failure` or `lacksInput` records them.
     private func copy(_ range: Range<Int>) -> [UInt8] {
         if range.isEmpty { return [] }
         return unsafe [UInt8](unsafeUninitializedCapacity: range.count) { target, count in
@@ -250,11 +250,11 @@ internal import ImageModel
         }
     }
 
-    /// Copies what is new, for a library that needs one piece.
+    /// Copies the new bytes, for a library that needs contiguous memory.
     private func fetch(upTo total: Int) {
         if total == fetched { return }
         if unsafe total > copies.last?.count ?? 0 {
-            // Doubling keeps the copying linear while a download trickles in.
+            // Doubling the capacity keeps copying linear during a slow download.
             let capacity = unsafe max(total, 2 * (copies.last?.count ?? 0))
             let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: capacity)
             unsafe larger.initialize(repeating: 0)

@@ -1,18 +1,20 @@
 import ImageModel
 
-/// Lets a C library ask, between pieces of its work, whether it shall stop; keeps the reason.
+/// Lets a C library poll for cancellation between pieces of its work, and keeps the reason.
 ///
-/// Hand over `callback` and `context`. The poll has to outlive the library's calls.
+/// Pass `callback` and `context` to the library. The poll must outlive the library's calls.
 /// - Concurrency: one thread at a time.
 @safe public final class CancellationPoll {
     private let host: HostServices
-    /// Why the library was stopped; nil while it was not.
+    /// The reason for stopping the library; nil as long as it may continue.
     public private(set) var error: CoderError?
 
-    /// - Parameter host: The services of the session; asked at every poll.
+    /// Creates a poll for a session.
+    ///
+    /// - Parameter host: the services of the session, called at every poll.
     public init(_ host: HostServices) { self.host = host }
 
-    /// Answers 1 when the work shall stop, else 0.
+    /// Returns 1 if the library should stop, else 0.
     public let callback: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
         let poll = unsafe Unmanaged<CancellationPoll>.fromOpaque(context!).takeUnretainedValue()
         do throws(CoderError) {

@@ -24,7 +24,7 @@ extension ExportedDecoder {
             count: { decoder, count, error in
                 unsafe call(decoder, error) { session throws(CoderError) in
                     if unsafe isNull(count) { throw .nullArgument }
-                    guard let known = try session.itemCount() else { throw .refused("only describe finds out") }
+                    guard let known = try session.itemCount() else { throw .refused("the item count is unknown") }
                     unsafe count.pointee = UInt32(clamping: known)
                     return CPI_OK
                 }

@@ -1,7 +1,7 @@
 internal import CCoderPlugin
 internal import ImageModel
 
-/// One decoding session of the host: where it stands in the sequence of `cpi/decoder.h`, and the author's decoder.
+/// A decoding session of the host: its state in the sequence of `cpi/decoder.h`, and the author's decoder.
 @safe final class ExportedDecoder: ExportedSession {
     private enum State: Int { case opened, sourced, header, frame, decoded }
 
@@ -13,19 +13,19 @@ internal import ImageModel
     private var source: ByteSource?
     private var decoder: (any ImageDecoder)?
     private var info: ImageInfo?
-    /// The facts of item 0, once another one was selected.
+    /// The facts of item 0, if another item is selected.
     private var primary: ImageInfo?
     private var frame: FrameInfo?
-    /// The item that the calls concern.
+    /// The selected item.
     private(set) var selected = 0
-    /// Whether the one frame of a decoder that knows no frames was stepped over.
+    /// Whether the only frame of a decoder without frames was stepped over.
     private var stillIsPassed = false
     private var decodeHasBegun = false
     private var dirty: PixelRect?
     private var blobs: [MetadataBlob]?
-    /// The copy behind the blob that was handed out last.
+    /// The copy that backs the latest returned blob.
     private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
-    /// The strings of the item that was described last.
+    /// The strings of the latest described item.
     private var itemStrings: [UnsafeMutablePointer<CChar>] = unsafe []
 
     init(_ coder: Coder, options: CoderOptions, limits: DecodeLimits, host: HostServices) {
@@ -49,7 +49,7 @@ internal import ImageModel
         do throws(CoderError) {
             decoder = try makeDecoder()
         } catch {
-            // The contract has no suspension here; read_header asks again.
+            // The contract does not allow a suspension here; read_header tries again.
             if error.code != .needsInput { throw source.failure ?? error }
         }
         state = .sourced
@@ -75,8 +75,9 @@ internal import ImageModel
 
     /// Runs a call that may suspend.
     ///
-    /// A call that read bytes which a growing source does not have yet suspends, whatever it made of their place holders.
-    /// One that asks for more of a source which was complete before would ask for ever.
+    /// A call that read missing bytes of a growing source suspends, because its result derives from placeholders.
+    /// If the source was complete before the call, a request for more input would never end, so it becomes
+    /// `.truncated`.
     private func patiently<Result>(_ call: () throws(CoderError) -> Result) throws(CoderError) -> Result {
         let wasComplete = source?.isComplete ?? true
         do throws(CoderError) {
@@ -91,15 +92,15 @@ internal import ImageModel
         }
     }
 
-    /// The decoder and the facts of the picture, from the header on.
+    /// Returns the decoder and the facts of the image, from the header on.
     private func opened(_ call: String) throws(CoderError) -> (decoder: any ImageDecoder, info: ImageInfo) {
         guard state.rawValue >= State.header.rawValue, let decoder, let info else { throw outOfSequence(call) }
         return (decoder, info)
     }
 
-    // MARK: What there is
+    // MARK: Contents
 
-    /// Metadata number `index`, valid until the next call; nil behind the last.
+    /// Returns metadata number `index`, valid until the next call; nil after the last.
     @unsafe
     func blob(_ index: Int) throws(CoderError) -> cpi_blob? {
         let (decoder, _) = try opened("blob")
@@ -173,7 +174,7 @@ internal import ImageModel
         if let animation = decoder as? any AnimationDecoder, !isAtThumbnail {
             start = try patiently { () throws(CoderError) in try animation.seek(toFrame: index) }
             guard start >= 0, start <= index else {
-                throw CoderError(.pluginFault, "the decoder wants to begin at a frame behind the wanted one")
+                throw CoderError(.pluginFault, "the decoder chose a frame after the requested one")
             }
         } else {
             if index != 0 { throw .invalidArgument("the image has one frame") }
@@ -186,7 +187,7 @@ internal import ImageModel
         return start
     }
 
-    /// Makes a fresh decoder: one of a still goes on with the surface it was given first.
+    /// Creates a new decoder, because the decoder of a still keeps using its first surface.
     private func startOver() throws(CoderError) {
         let fresh = try makeDecoder()
         _ = try patiently { () throws(CoderError) in
@@ -209,7 +210,7 @@ internal import ImageModel
             region: unsafe try region(raw.region, of: reduced ?? frame.rect.size, info),
             scaledSize: reduced, wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
         guard surface.size == request.region?.size ?? reduced ?? frame.rect.size else {
-            throw CoderError(.misuse, "the surface has not the size of what is decoded")
+            throw CoderError(.misuse, "the surface does not have the size of the decoded pixels")
         }
         guard formats(decoder, info).contains(surface.format) else {
             throw CoderError(.misuse, "the surface has a pixel format that was not offered")
@@ -221,7 +222,7 @@ internal import ImageModel
         switch try patiently({ () throws(CoderError) in try decoder.decode(request, into: surface) }) {
         case .complete:
             dirty = PixelRect(surface.size)
-            // Metadata may stand behind the pixels.
+            // Metadata may follow the pixels.
             blobs = nil
             state = .decoded
             return CPI_OK
@@ -248,7 +249,7 @@ internal import ImageModel
         return size
     }
 
-    /// The part of the surface that the last decode changed.
+    /// Returns the part of the surface that the latest decode changed.
     func changed() throws(CoderError) -> PixelRect {
         guard let dirty else { throw outOfSequence("dirty") }
         return dirty
@@ -276,7 +277,7 @@ internal import ImageModel
         return found.map { ImageItem(.thumbnail, info: $0, owner: 0) }
     }
 
-    /// The item as the contract spells it; its strings are valid until the next one is described.
+    /// Returns the item as a C struct; its strings are valid until the next item is described.
     @unsafe
     func hold(_ item: ImageItem) -> cpi_item {
         unsafe itemStrings.forEach { unsafe $0.deallocate() }

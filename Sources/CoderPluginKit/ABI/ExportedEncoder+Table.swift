@@ -1,7 +1,7 @@
 internal import CCoderPlugin
 internal import ImageModel
 
-/// The functions of `cpi_encoder_api`; each finds its session and lets it answer.
+/// The functions of `cpi_encoder_api`; each one finds its session and forwards the call.
 extension ExportedEncoder {
     static let table = unsafe Constant(
         cpi_encoder_api(

@@ -1,7 +1,7 @@
 internal import CCoderPlugin
 internal import ImageModel
 
-/// One encoding session of the host: where it stands in the sequence of `cpi/encoder.h`, and the author's encoder.
+/// An encoding session of the host: its state in the sequence of `cpi/encoder.h`, and the author's encoder.
 final class ExportedEncoder: ExportedSession {
     private enum State { case opened, begun, rows, framed, finished }
 
@@ -10,7 +10,7 @@ final class ExportedEncoder: ExportedSession {
     private let encoder: any ImageEncoder
     private var state = State.opened
     private var format: PixelFormat?
-    /// A frame that comes in bands: its size, the rows that are done, the number that each band is a multiple of.
+    /// A frame that arrives in bands: its size, the rows done, and the multiple for the rows of a band.
     private var rows: (size: PixelSize, done: Int, multiple: Int)?
 
     init(_ coder: Coder, session: EncoderSession) throws(CoderError) {
@@ -34,9 +34,9 @@ final class ExportedEncoder: ExportedSession {
         state = .begun
     }
 
-    /// Hands metadata on.
+    /// Passes metadata to the author's encoder.
     ///
-    /// - Throws: `.refused` where the format cannot carry it.
+    /// - Throws: `.refused` if the format cannot carry it.
     @unsafe
     func add(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) {
         guard state == .begun else { throw outOfSequence("add_blob") }
@@ -45,7 +45,7 @@ final class ExportedEncoder: ExportedSession {
         }
     }
 
-    /// The table of an extension that the author's encoder has.
+    /// Returns the table of an extension that the author's encoder supports.
     func table(_ id: UnsafePointer<CChar>) -> UnsafeRawPointer? {
         if encoder is any ThumbnailEncoder, unsafe isEqual(id, CPI_EXT_THUMBNAIL_ENCODE) {
             return unsafe UnsafeRawPointer(Self.thumbnailTable.pointer)
@@ -56,15 +56,15 @@ final class ExportedEncoder: ExportedSession {
         return nil
     }
 
-    /// Hands a thumbnail on.
+    /// Passes a thumbnail to the author's encoder.
     ///
-    /// - Throws: `.refused` where there will be none.
+    /// - Throws: `.refused` if the output will have no thumbnail.
     func addThumbnail(_ surface: borrowing Surface) throws(CoderError) {
         guard state == .begun else { throw outOfSequence("thumbnail add") }
         guard surface.format == .gray8 || surface.format == .rgb8 else {
-            throw CoderError(.misuse, "a thumbnail is handed over as gray8 or rgb8")
+            throw CoderError(.misuse, "a thumbnail must be gray8 or rgb8")
         }
-        guard let encoder = encoder as? any ThumbnailEncoder else { throw .refused("this encoder takes no thumbnail") }
+        guard let encoder = encoder as? any ThumbnailEncoder else { throw .refused("this encoder has no thumbnails") }
         try encoder.addThumbnail(pixels: surface)
     }
 
@@ -72,20 +72,22 @@ final class ExportedEncoder: ExportedSession {
 
     func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
         guard state == .begun else { throw outOfSequence("begin_rows") }
-        guard let encoder = encoder as? any RowEncoder else { throw .refused("this encoder takes whole frames only") }
+        guard let encoder = encoder as? any RowEncoder else { throw .refused("this encoder accepts only whole frames") }
         let multiple = try encoder.beginRows(frame)
-        guard multiple > 0 else { throw CoderError(.pluginFault, "the encoder wants bands of no row") }
+        guard multiple > 0 else { throw CoderError(.pluginFault, "the encoder requested bands of 0 rows") }
         rows = (frame.rect.size, 0, multiple)
         state = .rows
         return multiple
     }
 
     func addRows(_ surface: borrowing Surface) throws(CoderError) {
-        guard state == .rows, let encoder = encoder as? any RowEncoder, var rows else { throw outOfSequence("add_rows") }
+        guard state == .rows, let encoder = encoder as? any RowEncoder, var rows else {
+            throw outOfSequence("add_rows")
+        }
         let end = rows.done + surface.size.height
         guard surface.format == format, surface.size.width == rows.size.width, end <= rows.size.height,
             end == rows.size.height || surface.size.height.isMultiple(of: rows.multiple)
-        else { throw CoderError(.misuse, "the band has not the agreed format, width and number of rows") }
+        else { throw CoderError(.misuse, "the band does not have the agreed format, width and number of rows") }
         try encoder.addRows(surface)
         rows.done = end
         self.rows = rows
@@ -99,7 +101,7 @@ final class ExportedEncoder: ExportedSession {
         default: throw outOfSequence("add_frame")
         }
         guard surface.format == format, surface.size == frame.rect.size else {
-            throw CoderError(.misuse, "the surface has not the agreed format and the size of the frame")
+            throw CoderError(.misuse, "the surface does not have the agreed format and the size of the frame")
         }
         try encoder.add(frame, pixels: surface)
         state = .framed

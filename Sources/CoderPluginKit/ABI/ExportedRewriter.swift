@@ -51,7 +51,7 @@ enum ExportedRewriter {
             host: host)
     }
 
-    /// Runs one call and turns what it throws into a status.
+    /// Runs one call and converts an error to a status.
     @unsafe
     private static func answer(
         _ services: UnsafePointer<cpi_services>, _ errorOut: UnsafeMutablePointer<cpi_error>,
@@ -63,7 +63,7 @@ enum ExportedRewriter {
             try body(host)
             return CPI_OK
         } catch {
-            // The source is complete: it has no more to give.
+            // The source is complete, so it cannot deliver more input.
             let failure = error.code == .needsInput ? CoderError.truncated() : error
             unsafe failure.fill(errorOut)
             return failure.status
@@ -72,7 +72,7 @@ enum ExportedRewriter {
 }
 
 extension RewriteRequest {
-    /// Reads the changes that a host asks for.
+    /// Reads the changes that a host requests.
     ///
     /// - Throws: `.misuse`.
     @unsafe

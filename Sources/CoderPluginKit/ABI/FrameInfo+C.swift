@@ -2,9 +2,9 @@ internal import CCoderPlugin
 internal import ImageModel
 
 extension FrameInfo {
-    /// Reads what a host tells an encoder about a frame.
+    /// Reads a frame that the host passes to an encoder.
     ///
-    /// - Throws: `.misuse` when it uses a value that is none of the contract's.
+    /// - Throws: `.misuse` if a value is not defined by the contract.
     @unsafe
     init(_ pointer: UnsafePointer<cpi_frame_info>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.frameInfo)
@@ -18,9 +18,9 @@ extension FrameInfo {
             isIndependent: raw.flags.has(CPI_FRAME_INDEPENDENT))
     }
 
-    /// The frame as the contract spells it.
+    /// Returns the frame as a C struct.
     ///
-    /// - Throws: `.pluginFault` when a decoder reports numbers that do not fit.
+    /// - Throws: `.pluginFault` if a decoder reports numbers that do not fit.
     func raw() throws(CoderError) -> cpi_frame_info {
         guard let index = UInt32(exactly: index) else {
             throw CoderError(.pluginFault, "the decoder reports a frame number that does not fit")
@@ -42,9 +42,9 @@ extension PixelRect {
         self.init(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height))
     }
 
-    /// The rectangle as the contract spells it.
+    /// Returns the rectangle as a C struct.
     ///
-    /// - Throws: `.pluginFault` when a decoder reports numbers that do not fit.
+    /// - Throws: `.pluginFault` if a decoder reports numbers that do not fit.
     func raw() throws(CoderError) -> cpi_rect {
         guard let x = Int32(exactly: x), let y = Int32(exactly: y), let width = UInt32(exactly: width),
             let height = UInt32(exactly: height)

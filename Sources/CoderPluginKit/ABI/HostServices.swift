@@ -1,15 +1,15 @@
 internal import CCoderPlugin
 public import ImageModel
 
-/// What the host lends a session: cancellation, warnings, progress, a memory budget.
-// A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
+// A struct over a pointer that is valid as long as the session. Sessions are not Sendable, so neither is this.
+/// The host's services for a session: cancellation, warnings, progress, a memory budget.
 @safe public struct HostServices {
     private let services: UnsafePointer<cpi_services>?
     /// The host's table; nil for tests.
     @unsafe var table: UnsafePointer<cpi_services>? { unsafe services }
     private let account: Account
 
-    /// What the session reported and did not give back yet; copies of the services share it.
+    /// The memory that the session reported and has not released yet; copies of the services share it.
     private final class Account {
         let allowed: Int
         var reserved = 0
@@ -17,15 +17,15 @@ public import ImageModel
         init(allowed: Int) { self.allowed = allowed }
     }
 
-    /// Services that agree to everything, for tests.
+    /// Creates services that permit everything, for tests.
     public init() {
         unsafe services = nil
         account = Account(allowed: 0)
     }
 
-    /// Services that the host lends; `services` stays valid as long as the session.
+    /// Creates services over the host's table, which stays valid as long as the session.
     ///
-    /// - Parameter memory: bytes that the session may reserve; 0 for no limit.
+    /// - Parameter memory: the number of bytes that the session may reserve; 0 for no limit.
     /// - Throws: `.misuse`.
     @unsafe
     init(_ services: UnsafePointer<cpi_services>, memory: Int = 0) throws(CoderError) {
@@ -34,7 +34,7 @@ public import ImageModel
         account = Account(allowed: memory)
     }
 
-    /// Throws when the caller gave up or time ran out; ask at least every 64 rows.
+    /// Throws if the caller cancelled or the time is over; call it at least every 64 rows.
     ///
     /// - Throws: `.cancelled`, `.deadlineExceeded`.
     ///
@@ -44,12 +44,12 @@ public import ImageModel
         if let error = unsafe CoderError(callback: services.pointee.poll(services.pointee.ctx)) { throw error }
     }
 
-    /// Tells the user that the picture is usable but something was off.
+    /// Warns the user that the image is usable but has a defect.
     ///
     /// The corresponding C function is `cpi_services.log`.
     public func warn(_ message: String) { log(CPI_LOG_WARNING, message) }
 
-    /// Leaves a line for whoever looks for a fault.
+    /// Writes a message for debugging.
     ///
     /// The corresponding C function is `cpi_services.log`.
     public func debug(_ message: String) { log(CPI_LOG_DEBUG, message) }
@@ -59,7 +59,7 @@ public import ImageModel
         unsafe message.withCString { unsafe services.pointee.log(services.pointee.ctx, severity, $0) }
     }
 
-    /// Says how far the current call is, in units of the coder's choice.
+    /// Reports the progress of the current call, in units that the coder chooses.
     ///
     /// The corresponding C function is `cpi_services.progress`.
     public func progress(_ done: Int, of total: Int) {
@@ -67,15 +67,15 @@ public import ImageModel
         unsafe services.pointee.progress(services.pointee.ctx, UInt64(clamping: done), UInt64(clamping: total))
     }
 
-    /// Reports memory that a codec library takes by itself (positive) or gives back (negative).
+    /// Reports memory that a codec library allocates (positive) or frees (negative) by itself.
     ///
-    /// - Throws: `.limitExceeded` when it must not be taken.
+    /// - Throws: `.limitExceeded` if the library must not allocate it.
     ///
     /// The corresponding C function is `cpi_services.budget`.
     public func reserve(bytes: Int) throws(CoderError) {
         guard let services = unsafe services else { return }
         if unsafe services.pointee.budget(services.pointee.ctx, Int64(bytes)) != CPI_OK {
-            // The host may count pixels, too.
+            // The host may also count pixels.
             let (sum, overflow) = account.reserved.addingReportingOverflow(bytes)
             let requested = overflow ? .max : max(sum, account.allowed + 1)
             throw .limit("memory", allowed: account.allowed, requested: requested)
@@ -83,12 +83,12 @@ public import ImageModel
         account.reserved += bytes
     }
 
-    /// Gives back what the session reported and a failure, or its end, kept it from giving back.
+    /// Releases reported memory that the session could not release because of an error or its end.
     func settle() {
         if account.reserved != 0 { try? reserve(bytes: -account.reserved) }
     }
 
-    /// Threads that are worth using, at least 1.
+    /// The number of threads that are worth using, at least 1.
     ///
     /// The corresponding C function is `cpi_services.thread_hint`.
     public var threadHint: Int {

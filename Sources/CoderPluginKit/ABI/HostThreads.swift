@@ -1,16 +1,17 @@
 internal import CCoderPlugin
 public import ImageModel
 
-/// The host's threads: the function of `cpi_parallel_api`, once the plugin was entered.
+/// The host's threads: the function of `cpi_parallel_api`, available after the entry call.
 @safe enum HostThreads {
-    typealias Run = @convention(c) (
-        UnsafePointer<cpi_services>, UInt32, @escaping cpi_task, UnsafeMutableRawPointer?
-    ) -> cpi_status
+    typealias Run =
+        @convention(c) (
+            UnsafePointer<cpi_services>, UInt32, @escaping cpi_task, UnsafeMutableRawPointer?
+        ) -> cpi_status
 
     // Written once, by the entry function, before any session exists.
     private(set) nonisolated(unsafe) static var run: Run?
 
-    /// Looks the table up in a host.
+    /// Reads the table from a host.
     @unsafe
     static func adopt(_ host: cpi_host) {
         guard let get = unsafe host.get, let found = unsafe get(host.ctx, CPI_EXT_PARALLEL) else { return }
@@ -23,12 +24,12 @@ public import ImageModel
 }
 
 extension HostServices {
-    /// Runs `body` for 0 ..< `count`, each once, on up to ``threadHint`` threads at the same time.
+    /// Runs `body` once for each index in 0 ..< `count`, on up to ``threadHint`` threads in parallel.
     ///
-    /// - Parameter body: takes the index and the number of its thread, for scratch memory of its own.
+    /// - Parameter body: receives the index and the number of its thread, for scratch memory per thread.
     /// - Throws: the error of the lowest index that failed; `.cancelled` and `.deadlineExceeded`.
-    /// - Concurrency: `body` runs on several threads and writes to memory of its own for each index or thread. Only the
-    ///   calling thread may read a source: read the bytes before, or take ``ArrivedBytes``.
+    /// - Concurrency: `body` runs on several threads and writes only to memory of its index or thread. Only the calling
+    ///   thread may read a source: read the bytes before, or use ``ArrivedBytes``.
     ///
     /// The corresponding C function is `cpi_parallel_api.run`.
     public func concurrently(
@@ -69,8 +70,8 @@ extension HostServices {
     }
 }
 
-/// The error of each index that failed.
-// Sendable because: every index has a place of its own, and only the thread that runs it writes there.
+/// The errors of the failed indices.
+// Sendable because: every index has its own element, and only the thread that runs the index writes to it.
 @safe private final class Failures: @unchecked Sendable {
     private let places: UnsafeMutableBufferPointer<CoderError?>
 

@@ -2,15 +2,15 @@ internal import CCoderPlugin
 internal import ImageModel
 
 extension ImageInfo {
-    /// Reads the facts that a host tells an encoder.
+    /// Reads the image facts that a host passes to an encoder.
     ///
-    /// - Throws: `.misuse` when they cannot be those of a picture.
+    /// - Throws: `.misuse` if they are invalid.
     @unsafe
     init(_ pointer: UnsafePointer<cpi_image_info>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.imageInfo)
         let size = PixelSize(Int(raw.width), Int(raw.height))
         guard !size.isEmpty, let native = PixelFormat(raw.native) else {
-            throw CoderError(.misuse, "the host described a picture that cannot exist")
+            throw CoderError(.misuse, "the host described an invalid image")
         }
         let loopCount: LoopCount =
             switch raw.loop_kind {
@@ -42,13 +42,13 @@ extension ImageInfo {
             regionCost: RegionCost(rawValue: raw.region_cost) ?? .whole)
     }
 
-    /// The facts as the contract spells them.
+    /// Returns the facts as a C struct.
     ///
-    /// - Throws: `.pluginFault` when a decoder reports what cannot be the facts of a picture.
+    /// - Throws: `.pluginFault` if a decoder reports invalid facts.
     func raw() throws(CoderError) -> cpi_image_info {
         guard !size.isEmpty, let width = UInt32(exactly: size.width), let height = UInt32(exactly: size.height),
             nativeFormat.isValid, let frames = UInt32(exactly: frameCount ?? 0)
-        else { throw CoderError(.pluginFault, "the decoder reports a picture of \(size) pixels") }
+        else { throw CoderError(.pluginFault, "the decoder reports an image of \(size) pixels") }
         var raw = cpi_image_info()
         raw.width = width
         raw.height = height

@@ -1,7 +1,7 @@
 internal import CCoderPlugin
 internal import ImageModel
 
-/// The bytes that 1.0 froze for structs that the kit reads; a shorter struct was never legal.
+/// The sizes in version 1.0 of the structs that the kit reads; shorter structs are invalid.
 ///
 /// - Source: `CCoderPlugin/layout.c`.
 enum FirstSize {
@@ -20,24 +20,24 @@ enum FirstSize {
     static let blob = 32
 }
 
-/// Whether a pointer that the contract calls non-null is NULL all the same.
+/// Returns whether a pointer that the contract declares non-null is NULL.
 ///
-/// Comparing it as an optional would be folded away: to the compiler the answer is known.
+/// A comparison as an optional would be optimized away, because the compiler assumes a non-null pointer.
 @unsafe
 func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
 
-/// The `size` field that every struct of the contract begins with.
+/// Reads the `size` field at the start of every struct of the contract.
 @unsafe
 func sizeField(_ pointer: UnsafeRawPointer) -> Int { unsafe Int(pointer.load(as: UInt32.self)) }
 
-/// Copies what the writer of a struct knows of it; what is missing reads as zero.
+/// Copies the part of a struct that its writer knows; missing fields read as zero.
 ///
-/// - Throws: `.misuse` for NULL, and for a struct below `least` bytes.
+/// - Throws: `.misuse` for NULL, or if the struct is shorter than `least` bytes.
 @unsafe
 func copyIn<Struct>(_ pointer: UnsafePointer<Struct>, least: Int) throws(CoderError) -> Struct {
     if unsafe isNull(pointer) { throw .nullArgument }
     let size = unsafe sizeField(pointer)
-    if size < least { throw CoderError(.misuse, "the host passed a struct shorter than it has ever been") }
+    if size < least { throw CoderError(.misuse, "the host passed a struct shorter than in version 1.0") }
     return unsafe withUnsafeTemporaryAllocation(of: Struct.self, capacity: 1) { buffer in
         let bytes = UnsafeMutableRawBufferPointer(buffer)
         unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
@@ -47,7 +47,7 @@ func copyIn<Struct>(_ pointer: UnsafePointer<Struct>, least: Int) throws(CoderEr
     }
 }
 
-/// Fills a struct of the host as far as its `size` says it reaches, and sets `size` to what was filled.
+/// Fills a struct of the host up to its `size`, and sets `size` to the number of bytes filled.
 ///
 /// - Throws: `.misuse` for NULL.
 @unsafe
@@ -62,7 +62,7 @@ func copyOut<Struct>(_ value: Struct, to pointer: UnsafeMutablePointer<Struct>) 
 }
 
 extension CoderError {
-    static let nullArgument = CoderError(.misuse, "the host passed NULL where none is allowed")
+    static let nullArgument = CoderError(.misuse, "the host passed NULL where it is not allowed")
 }
 
 /// A flags word.
@@ -74,8 +74,8 @@ extension UInt32 {
     }
 }
 
-/// A constant of the contract at an address of its own, for the life of the process.
-// Sendable because: the memory is written before anybody sees it and never again.
+/// A constant of the contract at a fixed address, for the life of the process.
+// Sendable because: init writes the memory before it is shared, and it never changes afterwards.
 @safe struct Constant<Value>: @unchecked Sendable {
     let pointer: UnsafePointer<Value>
 
@@ -87,7 +87,7 @@ extension UInt32 {
 }
 
 extension Constant<CChar> {
-    /// A NUL-terminated copy of a text.
+    /// Makes a NUL-terminated copy of a text.
     init(_ text: String) {
         let bytes = text.utf8CString
         let memory = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)

@@ -2,7 +2,7 @@ internal import CCoderPlugin
 internal import ImageModel
 
 extension PixelFormat {
-    /// Reads a format of the contract; nil when it is none this version knows.
+    /// Reads a format of the contract; returns nil if this version does not define it.
     init?(_ raw: cpi_pixel_format) {
         guard raw.count == 0, raw.layout == CPI_LAYOUT_INTERLEAVED, raw.reserved == 0,
             let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
@@ -18,7 +18,7 @@ extension PixelFormat {
             count: 0, layout: CPI_LAYOUT_INTERLEAVED, reserved: 0)
     }
 
-    /// The format as a decoder offers it or an encoder takes it; rows may begin anywhere.
+    /// The format as an offer of a decoder or encoder; rows need no alignment.
     var offer: cpi_format_offer {
         cpi_format_offer(
             size: UInt32(MemoryLayout<cpi_format_offer>.size), flags: 0, format: raw, row_align: 1, reserved: 0)

@@ -2,7 +2,7 @@ internal import CCoderPlugin
 internal import ImageModel
 
 extension DecodeLimits {
-    /// Reads the limits of a session. Time is the host's to watch: `HostServices.checkCancellation` tells of it.
+    /// Reads the limits of a session. The host watches the time; `HostServices.checkCancellation` reports its end.
     ///
     /// - Throws: `.misuse`.
     @unsafe
@@ -18,8 +18,9 @@ extension DecodeLimits {
         maxOutputBytes = Int(clamping: raw.max_output_bytes)
         maxDecodedBytes = Int(clamping: raw.max_total_alloc)
         maxMetadataBytes = Int(clamping: raw.max_metadata_bytes)
-        // The interface has no limit for all metadata together; the host counts what a coder hands out once more.
-        maxTotalMetadataBytes = maxMetadataBytes.multipliedReportingOverflow(by: 4).overflow ? .max : 4 * maxMetadataBytes
+        // The interface has no limit for all metadata together; the host also counts a coder's metadata.
+        maxTotalMetadataBytes =
+            maxMetadataBytes.multipliedReportingOverflow(by: 4).overflow ? .max : 4 * maxMetadataBytes
         maxRatio = Int(raw.max_ratio)
         maxScans = Int(raw.max_scans)
         maxNesting = Int(raw.max_nesting)
@@ -28,17 +29,17 @@ extension DecodeLimits {
 }
 
 extension CoderOptions {
-    /// Reads the options of a session; NULL stands for none.
+    /// Reads the options of a session; NULL means no options.
     ///
-    /// - Parameter known: the keys of the coder's manifest; nil where nobody told them.
-    /// - Throws: `.misuse`, and `.invalidArgument` for a type or a key that is not known.
+    /// - Parameter known: the keys of the coder's manifest; nil if unknown.
+    /// - Throws: `.misuse`, or `.invalidArgument` for an unknown type or key.
     @unsafe
     init(_ pointer: UnsafePointer<cpi_options>?, known: Set<String>? = nil) throws(CoderError) {
         self.init()
         guard let pointer = unsafe pointer else { return }
         let raw = unsafe try copyIn(pointer, least: FirstSize.options)
         if unsafe raw.count == 0 { return }
-        // An element may grow with a later minor; the bound only keeps the sum below from overflowing.
+        // Later minors may have larger elements; the bound only prevents an overflow of the sum below.
         guard let items = unsafe raw.items, let step = unsafe Int(exactly: raw.stride), step >= FirstSize.option,
             step <= 1 << 16
         else { throw CoderError(.misuse, "the host passed a list of options that cannot be read") }
@@ -51,7 +52,7 @@ extension CoderOptions {
     private mutating func add(_ raw: cpi_option, _ known: Set<String>?) throws(CoderError) {
         if unsafe isNull(raw.key) { throw CoderError(.misuse, "the host passed an option without a key") }
         let key = unsafe String(cString: raw.key)
-        // Keys without a dot mean the same to every coder; one that has no use for such a meaning goes without.
+        // Keys without a dot have the same meaning for every coder; a coder ignores those that do not apply to it.
         if let known, key.contains("."), !known.contains(key) {
             if unsafe raw.flags.has(CPI_OPTION_HINT) { return }
             throw .invalidArgument("there is no option \(key)")
@@ -75,9 +76,9 @@ extension CoderOptions {
 }
 
 extension MetadataBlob {
-    /// Reads metadata that a host hands to an encoder.
+    /// Reads metadata that a host passes to an encoder.
     ///
-    /// - Throws: `.misuse`, and `.refused` for a kind that is not known.
+    /// - Throws: `.misuse`, or `.refused` for an unknown kind.
     @unsafe
     init(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.blob)
@@ -87,7 +88,7 @@ extension MetadataBlob {
     }
 }
 
-/// Copies bytes that are only lent.
+/// Copies borrowed bytes.
 ///
 /// - Throws: `.misuse`.
 @unsafe

@@ -1,8 +1,8 @@
 internal import ImageModel
 
-/// Rows of 16-bit samples, high byte first, as most formats with such samples store them.
+/// Rows of 16-bit samples with the high byte first, as most formats store them.
 extension Surface {
-    /// Fills row `y` from samples with their high byte first; `bytes` has the length of a row.
+    /// Fills row `y` from samples with the high byte first; `bytes` must have the length of a row.
     public func writeRow(_ y: Int, bigEndian16 bytes: RawSpan) {
         precondition(format.bits == 16 && bytes.byteCount == bytesPerRow)
         withMutableRow(y) { row in
@@ -22,7 +22,7 @@ extension Surface {
     }
 }
 
-/// Turns samples from or into big endian.
+/// Converts samples from or to big endian.
 private func swapBytes(_ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) {
     guard let from = source.baseAddress, let to = target.baseAddress else { return }
     for offset in stride(from: 0, to: min(source.count, target.count) & ~1, by: 2) {

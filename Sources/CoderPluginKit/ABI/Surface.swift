@@ -1,19 +1,22 @@
 internal import CCoderPlugin
 public import ImageModel
 
-/// Pixels that the host owns: a decoder writes them, an encoder reads them.
+/// Pixels in the host's memory: a decoder writes them, an encoder reads them.
 ///
 /// - Shape: `size.height` rows of `size.width` pixels in `format`, row 0 at the top, `stride` bytes from row to row.
-///   Bytes behind the last pixel of a row belong to somebody else.
+///   The bytes after the last pixel of a row do not belong to the surface.
 @safe public struct Surface: ~Copyable {
+    /// The size in pixels.
     public let size: PixelSize
+    /// The pixel format.
     public let format: PixelFormat
+    /// The number of bytes from one row's start to the next.
     public let stride: Int
     private let pixels: UnsafeMutableRawPointer
-    /// Keeps the memory alive where a test made the surface.
+    /// Keeps the memory of a surface for tests alive.
     private let owner: PixelBuffer?
 
-    /// A surface over a buffer, for tests.
+    /// Creates a surface over a buffer, for tests.
     public init(_ buffer: PixelBuffer) {
         size = buffer.size
         format = buffer.format
@@ -22,9 +25,9 @@ public import ImageModel
         owner = buffer
     }
 
-    /// A surface that the host lends for one call.
+    /// Creates a surface over memory that the host lends for one call.
     ///
-    /// - Throws: `.misuse` when its numbers do not fit together.
+    /// - Throws: `.misuse` if its numbers are inconsistent.
     @unsafe
     init(_ surface: UnsafePointer<cpi_surface>) throws(CoderError) {
         let raw = unsafe try copyIn(surface, least: FirstSize.surface)
@@ -46,17 +49,17 @@ public import ImageModel
         owner = nil
     }
 
-    /// The bytes of one row without padding.
+    /// The number of bytes in one row without padding.
     public var bytesPerRow: Int { size.width * format.bytesPerPixel }
 
-    /// Reads row `y`.
+    /// Calls `body` with the bytes of row `y`.
     public func withRow<R, E: Error>(_ y: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(y >= 0 && y < size.height)
         let row = unsafe UnsafeRawBufferPointer(start: pixels + y * stride, count: bytesPerRow)
         return try unsafe body(row.bytes)
     }
 
-    /// Writes row `y`.
+    /// Calls `body` with the writable bytes of row `y`.
     public func withMutableRow<R, E: Error>(_ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
         precondition(y >= 0 && y < size.height)
         let row = unsafe UnsafeMutableRawBufferPointer(start: pixels + y * stride, count: bytesPerRow)
@@ -64,9 +67,9 @@ public import ImageModel
         return try body(&span)
     }
 
-    /// Copies the pixels, for an encoder that needs them after the call that lent them.
+    /// Copies the pixels, for an encoder that needs them after the current call.
     ///
-    /// - Throws: `.invalidArgument` when their bytes cannot be counted.
+    /// - Throws: `.invalidArgument` if the byte count overflows.
     public func copy() throws(CoderError) -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: format)
         unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -78,7 +81,7 @@ public import ImageModel
         return buffer
     }
 
-    /// Where row 0 begins, for a C library that writes or reads the pixels. For use in a `Bridge/` folder.
+    /// The start of row 0, for a C library that writes or reads the pixels. For use in a `Bridge/` folder.
     @unsafe
     public var baseAddress: UnsafeMutableRawPointer { unsafe pixels }
 }

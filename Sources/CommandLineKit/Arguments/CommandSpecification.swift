@@ -1,12 +1,12 @@
 /// One option of a command.
 package struct OptionSpecification {
-    /// For example `["-o", "--output"]`; the last one is its key.
+    /// All spellings, for example `["-o", "--output"]`; the last one is the key.
     package var names: [String]
-    /// The word shown for its value; nil for a switch.
+    /// The placeholder shown for the value; nil for a flag.
     package var value: String?
     package var help: String
 
-    /// The subcommands that have it; none stands for all.
+    /// The subcommands that accept the option; empty for all.
     package var verbs: [String]
 
     package init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
@@ -19,26 +19,26 @@ package struct OptionSpecification {
     package var key: String { names[names.count - 1] }
 }
 
-/// What a command takes and how it introduces itself.
+/// The operands, options and help text of a command.
 package struct CommandSpecification {
     package var name: String
     package var summary: String
-    /// What stands behind the name, for example `FILE…`.
+    /// The operands in the usage line, for example `FILE…`.
     package var operands: String
-    /// Whether operands are allowed at all, and needed.
+    /// The allowed number of operands.
     package var operandCount: ClosedRange<Int>
-    /// Command lines a reader can copy, each with what it does.
+    /// Command lines that a reader can copy, each with a short explanation.
     package var examples: [(command: String, does: String)]
     package var options: [OptionSpecification]
-    /// What stands between the examples and the usage, from an empty line on.
+    /// The text between the examples and the usage line; begins with an empty line.
     package var notes: String
-    /// The first operands that choose what is done.
+    /// The subcommands: allowed values of the first operand.
     package var verbs: [String]
-    /// What stands behind a verb, where that is not `FILE…`.
+    /// The operands of a subcommand, if they are not `FILE…`.
     package var verbOperands: [String: String]
-    /// What a verb is for, where the command's summary does not say that.
+    /// The summary of a subcommand, if it differs from the command's summary.
     package var verbSummaries: [String: String]
-    /// Options that stand behind the command's own.
+    /// Options listed after the command's own options.
     package var common: [OptionSpecification]
 
     package init(
@@ -60,35 +60,36 @@ package struct CommandSpecification {
         self.common = common
     }
 
-    /// Options that every command has, but for verbs that use no plugin.
+    /// The options of every command, except for subcommands that use no plugins.
     package static let common = host + answer
 
     private static let host = [
         OptionSpecification(
-            "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
+            "--plugin-dir", value: "DIR", help: "search this plugin folder first (may be repeated)"),
         OptionSpecification(
-            "--trust", value: "POLICY", help: "whose plugins are used: any, owned or signed (default: owned)"),
+            "--trust", value: "POLICY", help: "which plugins to use: any, owned or signed (default: owned)"),
         OptionSpecification(
             "--limits", value: "SPEC",
             help:
-                "default, strict or off; then name=N,… (k, M, G, T): side pixels source-pixels frames total input output memory metadata "
-                + "all-metadata ratio scans nesting threads time (default: default)"),
+                "decode limits: default, strict or off, then NAME=N,… (k, M, G, T); names: side pixels source-pixels "
+                + "frames total input output memory metadata all-metadata ratio scans nesting threads time "
+                + "(default: default)"),
         OptionSpecification(
             "--isolation", value: "MODE",
             help:
-                "auto, require[:GROUP,…] or off: third-party plugins, all or none run in a sandbox; groups: limits "
+                "sandbox third-party plugins (auto), all (require[:GROUP,…]) or none (off); groups: limits "
                 + "namespaces landlock seccomp (default: auto)"),
         OptionSpecification(
             "--workers", value: "POLICY",
-            help: "fresh, or reuse:N: pictures that one sandboxed process decodes or encodes (default: fresh)"),
+            help: "images per worker process: 1 (fresh) or up to N (reuse:N) (default: fresh)"),
     ]
 
     private static let answer = [
-        OptionSpecification("--json", help: "print JSON"),
+        OptionSpecification("--json", help: "print results as JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
 
-    /// The options that every command has, where only some verbs use plugins.
+    /// Returns the common options of a command whose plugin options apply to some subcommands only.
     package static func common(plugins verbs: [String]) -> [OptionSpecification] {
         host.map { option in
             var option = option
@@ -97,7 +98,7 @@ package struct CommandSpecification {
         } + answer
     }
 
-    /// What a subcommand takes.
+    /// Returns the specification of a subcommand.
     package func of(_ verb: String) -> CommandSpecification {
         func own(_ options: [OptionSpecification]) -> [OptionSpecification] {
             options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
@@ -116,9 +117,17 @@ package struct CommandSpecification {
         return result
     }
 
+    /// The message if an operand is missing.
+    var missingOperand: String {
+        if !verbs.isEmpty { return "no subcommand: expected \(verbs.joined(separator: ", "))" }
+        return ["IN…", "FILE…", "FILE"].contains(operands)
+            ? "no input file (use - for stdin)" : "missing argument: \(operands)"
+    }
+
+    /// The command's own options, then the common options.
     package var allOptions: [OptionSpecification] { options + common }
 
-    /// The help text: examples first.
+    /// The help text; examples come first.
     package var help: String {
         var text = "coderhost \(name): \(summary)\n\nExamples:\n"
         let width = examples.map(\.command.count).max() ?? 0

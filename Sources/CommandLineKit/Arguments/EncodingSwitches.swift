@@ -1,47 +1,47 @@
 package import CoderHost
 package import ImageModel
 
-/// What a person said about how to encode, before it is known which encoder that concerns.
+/// The encoding options of the command line, before the encoder is known.
 package struct EncodingSwitches {
     private let shared: [(key: String, value: OptionValue)]
     private let raw: [(key: String, text: String)]
-    /// Bytes that the file may have at most.
+    /// The maximum size of the output file in bytes.
     package let maxFileSize: Int?
     package let embedsThumbnail: Bool
-    /// Switches of this program and the last part of the options they stand for.
+    /// Options such as `--colors`; each sets the coder option whose key ends with the same name.
     private let named: [(name: String, text: String)]
 
-    /// The switches, for the specification of a command.
+    /// The options, for the specification of a command.
     package static let specification = [
         OptionSpecification(
-            "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
-        OptionSpecification("--lossless", help: "lose nothing, where the format can"),
-        OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
+            "-q", "--quality", value: "N",
+            help: "quality, 0 (smallest) to 100 (best) (default: the coder's)"),
+        OptionSpecification("--lossless", help: "encode without loss, if the format allows it"),
+        OptionSpecification(
+            "--effort", value: "N",
+            help: "encoder effort, 0 (fastest) to 9 (smallest file) (default: the coder's)"),
         OptionSpecification(
             "--colors", value: "N",
-            help: "colours of a palette, 2 to 256, where the format has one (default: the coder's own)"),
+            help: "palette size, 2 to 256, if the format has a palette (default: the coder's)"),
         OptionSpecification(
             "--dither", value: "HOW",
             help:
-                "how colours are mixed that a palette does not have: none, ordered, diffusion, auto "
-                + "(default: the coder's own)"),
+                "dithering method: none, ordered, diffusion, auto (default: the coder's)"),
         OptionSpecification(
             "--distance", value: "HOW",
-            help: "how colours are compared for a palette: rgb, perceptual (default: the coder's own)"),
+            help: "color distance for the palette: rgb, perceptual (default: the coder's)"),
         OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
-            help: "an option of the coder (may be repeated); list --json shows them"),
+            help: "set an option of the coder (may be repeated); list --json shows all"),
     ]
 
-    /// Those of commands that write one picture for each input.
+    /// The options of commands that write one image for each input.
     package static let stillSpecification = [
         OptionSpecification(
             "--target-size", value: "SIZE",
-            help:
-                "the best quality, up to --quality, whose file has at most so many bytes; a larger animation is an error (default: no limit)"
-        ),
+            help: "maximum file size, by lower quality; k, M, G; stills only (default: none)"),
         OptionSpecification(
-            "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
+            "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
     ]
 
     package init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -60,22 +60,22 @@ package struct EncodingSwitches {
         var raw: [(key: String, text: String)] = []
         for text in arguments.all("--option") {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-                throw UsageError("-O \"\(text)\" is not of the form key=value")
+                throw UsageError("invalid -O value \"\(text)\": expected KEY=VALUE")
             }
             raw.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
         }
         self.raw = raw
     }
 
-    /// Whether the encoder needs more than one pass, or a small version of the image.
+    /// Whether encoding needs more than one pass, or a thumbnail.
     package var needsWholeImage: Bool { maxFileSize != nil || embedsThumbnail }
 
-    /// Whether nothing was said.
+    /// Whether the command line has no encoding options.
     package var isEmpty: Bool {
         shared.isEmpty && raw.isEmpty && named.isEmpty && maxFileSize == nil && !embedsThumbnail
     }
 
-    /// Refuses what the best encoder of a format would refuse, before any file is looked at.
+    /// Refuses values that the preferred encoder of a format would refuse, before reading any file.
     package func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
         guard !named.isEmpty, let encoder = host.manager.encoders(for: format).first?.descriptor else { return }
         for (name, text) in named {
@@ -84,7 +84,7 @@ package struct EncodingSwitches {
         }
     }
 
-    /// What is wrong with the value of a switch, in the words of whoever typed it.
+    /// Returns the error message for an invalid value, with the option as typed; nil if the value is valid.
     private static func problem(_ name: String, _ text: String, _ option: PluginManifest.Option) -> String? {
         func range() -> String {
             let bounds = [option.minimum, option.maximum].map { $0.map { JSONValue.real($0).text } ?? "…" }
@@ -92,24 +92,25 @@ package struct EncodingSwitches {
         }
         switch option.kind {
         case .enum where !option.values.contains(text):
-            return "--\(name) \(text): it is one of \(option.values.joined(separator: ", "))"
+            return "invalid --\(name) value \"\(text)\": expected \(option.values.joined(separator: ", "))"
         case .i64, .f64:
             guard let number = option.kind == .i64 ? Int64(text).map(Double.init) : Double(text) else {
-                return "--\(name) \(text) is no \(option.kind == .i64 ? "whole " : "")number: \(range())"
+                return "invalid --\(name) value \"\(text)\": expected a \(option.kind == .i64 ? "whole " : "")number, "
+                    + range()
             }
             if let minimum = option.minimum, number < minimum {
-                return "--\(name) \(text) is below \(JSONValue.real(minimum).text): \(range())"
+                return "invalid --\(name) value \"\(text)\": below \(JSONValue.real(minimum).text), range \(range())"
             }
             if let maximum = option.maximum, number > maximum {
-                return "--\(name) \(text) is above \(JSONValue.real(maximum).text): \(range())"
+                return "invalid --\(name) value \"\(text)\": above \(JSONValue.real(maximum).text), range \(range())"
             }
             return nil
         default: return nil
         }
     }
 
-    /// What the host does for a still, with the options that its encoder knows.
-    package func wishes(_ known: CoderOptions, _ changes: PictureChanges) -> EncodeOptions {
+    /// Returns the host's options for encoding a still, including the encoder's own options.
+    package func encodeOptions(_ known: CoderOptions, _ changes: ImageChanges) -> EncodeOptions {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
@@ -117,7 +118,7 @@ package struct EncodingSwitches {
         return options
     }
 
-    /// Limits under which an animation is written, for which no quality is searched.
+    /// Returns the limits for encoding an animation; there, `--target-size` is an output limit, not a quality search.
     package func limits(_ limits: DecodeLimits) -> DecodeLimits {
         guard let maxFileSize else { return limits }
         var limits = limits
@@ -125,7 +126,7 @@ package struct EncodingSwitches {
         return limits
     }
 
-    /// Options that some decoder of these bytes knows.
+    /// Returns the `-O` options that a decoder of these bytes accepts.
     package func decoding(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> CoderOptions {
         var options = CoderOptions()
         for option in raw {
@@ -138,7 +139,7 @@ package struct EncodingSwitches {
         return options
     }
 
-    /// Options as the encoder's schema reads them; shared switches that mean nothing to it are only mentioned.
+    /// Returns the options that the encoder accepts, and a warning for each shared option that it lacks.
     package func encoding(
         _ format: ImageFormat, _ encoder: CoderDescriptor?, _ host: CoderHost
     ) throws(CoderError) -> (known: CoderOptions, warnings: [String]) {
@@ -149,10 +150,10 @@ package struct EncodingSwitches {
             if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
                 options[key] = value
             } else if key != OptionKey.lossless {
-                warnings.append("--\(key): \(format) has no such option, it is ignored")
+                warnings.append("--\(key) is ignored: \(format) has no such option")
             } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
-                // An encoder with a quality but without this switch always loses something.
-                warnings.append("\(format) cannot be lossless: --lossless is ignored")
+                // An encoder with a quality option but no lossless option is always lossy.
+                warnings.append("--lossless is ignored: \(format) is always lossy")
             }
         }
         for (name, text) in named {
@@ -161,7 +162,7 @@ package struct EncodingSwitches {
                 if let problem = Self.problem(name, text, match) { throw .invalidArgument(problem) }
                 options[match.key] = try OptionCheck.parse(text, for: match.key, encoder)
             } else {
-                warnings.append("--\(name): \(format) has no such option, it is ignored")
+                warnings.append("--\(name) is ignored: \(format) has no such option")
             }
         }
         for (key, text) in raw {

@@ -2,55 +2,55 @@ package import CoderHost
 package import ImageModel
 
 extension ParsedArguments {
-    /// The host as the common options describe it.
+    /// Creates the host that the common options describe.
     package func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
         CoderHost(configuration: try configuration(followsChanges: followsChanges))
     }
 
-    /// The folders, limits and policy as the common options describe them.
+    /// Returns the folders, limits and policies that the common options describe.
     package func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
         let named = all("--plugin-dir")
         for folder in named where FileStatus.of(folder)?.isDirectory != true {
-            Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
+            Console.error("coderhost: warning: --plugin-dir \(folder) is not a folder")
         }
         var configuration = HostConfiguration(
-            directories: HostConfiguration.standardDirectories(arguments: named),
+            directories: PluginSearch.standardDirectories(arguments: named),
             limits: try limits(), followsChanges: followsChanges, trustPolicy: try trustPolicy())
         configuration.catalogue = { Catalogue.plugins }
         configuration.isolation = try isolation()
         return configuration
     }
 
-    /// The configuration of a command that works on images: all processors for a single one, one thread for each of many.
+    /// Returns the configuration for a number of images: one image uses all processors, several use one thread each.
     package func configuration(imageCount: Int) throws(UsageError) -> HostConfiguration {
         var configuration = try configuration()
-        let usual = imageCount == 1 ? processorCount : 1
+        let usual = imageCount == 1 ? Machine.processorCount : 1
         configuration.threadsPerImage = try integer("--threads", 1...256) ?? usual
-        // A number that a person typed is their own limit.
+        // An explicit --threads raises the limit.
         if value("--threads") != nil, configuration.limits.maxThreads > 0 {
             configuration.limits.maxThreads = max(configuration.limits.maxThreads, configuration.threadsPerImage)
         }
         return configuration
     }
 
-    /// The value of `--trust`; nil leaves it to the environment.
+    /// Returns the value of `--trust`; nil leaves the choice to the environment.
     private func trustPolicy() throws(UsageError) -> TrustPolicy? {
         guard let word = value("--trust") else {
             let set = environment("CODERHOST_TRUST") ?? ""
             if !set.isEmpty, TrustPolicy(rawValue: set) == nil {
-                throw UsageError("CODERHOST_TRUST is \"\(set)\", which is none of \(Self.policies)")
+                throw UsageError("invalid CODERHOST_TRUST value \"\(set)\": expected \(Self.policies)")
             }
             return nil
         }
         guard let policy = TrustPolicy(rawValue: word) else {
             throw UsageError(
-                "--trust knows \(Self.policies), not \"\(word)\"",
+                "invalid --trust value \"\(word)\": expected \(Self.policies)",
                 hint: OptionCheck.nearest(word, TrustPolicy.allCases.map(\.rawValue)).map { "did you mean \($0)?" })
         }
         return policy
     }
 
-    /// The values of `--isolation` and `--workers`.
+    /// Returns the values of `--isolation` and `--workers`.
     package func isolation() throws(UsageError) -> IsolationPolicy {
         var policy = IsolationPolicy()
         if let text = value("--isolation") {
@@ -58,7 +58,7 @@ extension ParsedArguments {
             let modes = IsolationPolicy.Mode.allCases.map(\.rawValue)
             guard let mode = IsolationPolicy.Mode(rawValue: parts[0]), parts.count == 1 || mode == .require else {
                 throw UsageError(
-                    "--isolation knows auto, require and off, not \"\(text)\"",
+                    "invalid --isolation value \"\(text)\": expected auto, require or off",
                     hint: OptionCheck.nearest(parts[0], modes).map { "did you mean \($0)?" })
             }
             policy.mode = mode
@@ -68,7 +68,7 @@ extension ParsedArguments {
             let parts = text.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count)
             else {
-                throw UsageError("--workers is fresh, or reuse:N with N from 1 on, not \"\(text)\"")
+                throw UsageError("invalid --workers value \"\(text)\": expected fresh, or reuse:N with N at least 1")
             }
             policy.reuse = .reuse(count)
         }
@@ -81,9 +81,9 @@ extension ParsedArguments {
             guard let group = Confinement.Group(rawValue: word) else {
                 let known = Confinement.Group.allCases.map(\.rawValue)
                 throw UsageError(
-                    "--isolation require has no group \"\(word)\"",
+                    "unknown group \"\(word)\" in --isolation require",
                     hint: OptionCheck.nearest(word, known).map { "did you mean \($0)?" }
-                        ?? "there are \(known.joined(separator: ", "))")
+                        ?? "groups: \(known.joined(separator: ", "))")
             }
             result.insert(group)
         }
@@ -92,10 +92,10 @@ extension ParsedArguments {
 
     private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
 
-    /// The value of `--limits`: a profile, then limits that differ from it.
+    /// Returns the value of `--limits`: a profile, then limits that override it.
     package func limits() throws(UsageError) -> DecodeLimits {
         guard has("--limits") else { return .default }
-        // Given twice, the second does not undo the first: a profile would be lost without a word.
+        // Several --limits add up, so that a second one does not silently drop the profile of the first.
         let text = all("--limits").joined(separator: ",")
         var limits = DecodeLimits.default
         var seen: Set<String> = []
@@ -106,8 +106,8 @@ extension ParsedArguments {
                 guard let profile = Self.profiles.first(where: { $0.name == part }) else { throw Self.noProfile(part) }
                 guard index == 0 else {
                     throw UsageError(
-                        "--limits: the profile \(part) stands behind other values and would undo them",
-                        hint: "a profile comes first: --limits \(part),pixels=100M")
+                        "invalid --limits value: the profile \(part) must come first",
+                        hint: "for example --limits \(part),pixels=100M")
                 }
                 limits = profile.limits
                 continue
@@ -115,12 +115,12 @@ extension ParsedArguments {
             guard let member = Self.limitNames.first(where: { $0.name == pair[0] }) else {
                 let names = Self.limitNames.map(\.name)
                 throw UsageError(
-                    "--limits has no \"\(pair[0])\"",
+                    "unknown limit \"\(pair[0])\" in --limits",
                     hint: OptionCheck.nearest(pair[0], names).map { "did you mean \($0)?" }
-                        ?? "there are \(names.joined(separator: ", "))")
+                        ?? "limits: \(names.joined(separator: ", "))")
             }
             guard seen.insert(member.name).inserted else {
-                throw UsageError("--limits sets \(member.name) twice", hint: "leave one of the two out")
+                throw UsageError("--limits sets \(member.name) twice", hint: "remove one of the two")
             }
             guard let number = Self.quantity(pair[1]) else { throw Self.noNumber(member, pair[1]) }
             limits[keyPath: member.path] = number
@@ -132,60 +132,61 @@ extension ParsedArguments {
         ("default", .default), ("strict", .strict), ("off", .off),
     ]
 
-    /// Why a word without a value is no profile.
+    /// Returns the error for a word without a value that is not a profile.
     private static func noProfile(_ word: String) -> UsageError {
         let names = profiles.map(\.name)
         if word.isEmpty {
             return UsageError(
                 "--limits has an empty part",
-                hint: "--limits strict, --limits pixels=100M, or both with a comma between")
+                hint: "for example --limits strict,pixels=100M")
         }
         if limitNames.contains(where: { $0.name == word }) {
-            return UsageError("--limits \(word) has no value", hint: "--limits \(word)=N, such as \(word)=100M")
+            return UsageError("--limits \(word) has no value", hint: "--limits \(word)=N, for example \(word)=100M")
         }
         let near =
             OptionCheck.nearest(word, names) ?? OptionCheck.nearest(word, limitNames.map { $0.name }).map { "\($0)=N" }
         return UsageError(
-            "--limits knows the profiles default, strict and off, not \"\(word)\"",
-            hint: near.map { "did you mean \($0)?" } ?? "name a profile, or set one limit: --limits pixels=100M")
+            "unknown profile \"\(word)\" in --limits: expected default, strict or off",
+            hint: near.map { "did you mean \($0)?" } ?? "pass a profile, or set one limit: --limits pixels=100M")
     }
 
-    /// Why a value is no number, and what would be one.
+    /// Returns the error for an invalid value of a limit.
     private static func noNumber(
         _ member: (name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable), _ text: String
     ) -> UsageError {
         let name = member.name
         let example =
-            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M, G and T stand for "
+            "the default is \(name)=\(DecodeLimits.default[keyPath: member.path]); k, M, G and T multiply by "
             + "1024, 1024², 1024³ and 1024⁴"
         if text.isEmpty { return UsageError("--limits \(name)= has no value", hint: example) }
         let digits = "kKMGT".contains(text.last ?? "0") ? text.dropLast() : text[...]
         if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            return UsageError("--limits \(name)=\(text) is too large", hint: "\(name)=0 is no limit; \(example)")
+            return UsageError("--limits \(name)=\(text) is too large", hint: "use \(name)=0 for no limit; \(example)")
         }
         if text.hasPrefix("-") {
-            return UsageError("--limits \(name)=\(text) is below zero", hint: "\(name)=0 is no limit; \(example)")
+            return UsageError("--limits \(name)=\(text) is negative", hint: "use \(name)=0 for no limit; \(example)")
         }
-        return UsageError("--limits \(name)=\(text) is no whole number", hint: example)
+        return UsageError("--limits \(name)=\(text) is not a whole number", hint: example)
     }
 
+    /// The names of all limits in `--limits`.
     package static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
-        ("side", \.maxSide), ("pixels", \.maxPixels), ("source-pixels", \.maxSourcePixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
+        ("side", \.maxSide), ("pixels", \.maxPixels), ("source-pixels", \.maxSourcePixels),
+        ("frames", \.maxFrames), ("total", \.maxTotalPixels),
         ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
         ("metadata", \.maxMetadataBytes), ("all-metadata", \.maxTotalMetadataBytes), ("ratio", \.maxRatio),
         ("scans", \.maxScans), ("nesting", \.maxNesting), ("threads", \.maxThreads), ("time", \.maxMilliseconds),
     ]
 
-    /// A number with an optional unit of 1024.
+    /// Parses a number with an optional suffix k, M, G or T (powers of 1024).
     package static func quantity(_ text: String) -> Int? {
         let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30, "T": 40]
         if let last = text.last, let shift = units[last] {
-            guard let number = Int(text.dropLast()), number >= 0, number <= Int.max >> shift, !text.hasPrefix("+") else {
-                return nil
-            }
+            guard let number = Int(text.dropLast()), number >= 0, number <= Int.max >> shift, !text.hasPrefix("+")
+            else { return nil }
             return number << shift
         }
-        // A sign is no digit.
+        // Int accepts a leading plus sign; options do not.
         guard let number = Int(text), number >= 0, !text.hasPrefix("+") else { return nil }
         return number
     }

@@ -1,14 +1,14 @@
 import CoderHost
 package import ImageModel
 
-/// Keeps the outputs of one call apart from its inputs, and from each other.
+/// Prevents an output of a call from overwriting an input or another output of the same call.
 package struct OutputGuard {
-    /// A file, by whatever name or link it is reached.
+    /// The identity of a file, independent of names and links.
     private struct Place: Hashable {
         var device: UInt64
         var inode: UInt64
 
-        /// Nil for what is no regular file: nothing is lost there.
+        /// Nil unless the path is a regular file: only regular files can lose data.
         init?(_ path: String) {
             guard path != "-", let status = FileStatus.of(path), status.isRegular else { return nil }
             device = status.identity.device
@@ -22,51 +22,53 @@ package struct OutputGuard {
     }
 
     private var inputs: [Place: Input] = [:]
-    /// What this call has written, and from which input.
+    /// The files that this call has written, with their inputs.
     private var written: [Place: (input: String, path: String)] = [:]
-    /// Where something else of this call will be written to.
+    /// Names reserved for other files of this call, with their role.
     private var reserved: [String: String] = [:]
-    /// What is being written at this moment, and from which input.
+    /// Names of files being written now, with their inputs.
     private var claims: [String: String] = [:]
     private let mayReplace: Bool
     private let mayReplaceInput: Bool
     private let remedy: String
-    private let wayOut: String
-    /// What helps where two outputs get one name.
-    private let tellingApart: String
+    private let existsHint: String
+    /// The hint if two outputs get the same name.
+    private let sameNameHint: String
 
     /// - Parameters:
-    ///   - remedy: what helps somebody who would write over an input.
-    ///   - isNameTyped: whether the names of outputs are those that a person asked for; others replace nothing unless
-    ///     that is asked for.
-    ///   - fields: what a template may have.
+    ///   - remedy: the hint if an output would overwrite an input.
+    ///   - isNameTyped: whether the user named the outputs; default names replace files only with `--overwrite`.
+    ///   - fields: the placeholders that a template may contain.
     package init(
         inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name",
         isNameTyped: Bool = true, fields: [String] = OutputTemplate.names
     ) {
-        tellingApart =
-            "use a template that tells them apart, such as "
+        sameNameHint =
+            "use a template with unique names, such as "
             + (fields.contains("dir") ? "'{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'" : "'{stem}-{n}.{ext}'")
         mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
-        wayOut =
+        existsHint =
             isNameTyped
-            ? "choose another name, or leave out --no-overwrite" : "--overwrite replaces it, -o names another"
+            ? "choose another name, or omit --no-overwrite"
+            : "use --overwrite to replace it, or -o to choose another name"
         mayReplaceInput = arguments.has("--overwrite")
         self.remedy = remedy
         for file in inputs { add(input: file) }
     }
 
-    /// - Parameter role: what the input is in a message; nil names it.
+    /// Adds an input.
+    ///
+    /// - Parameter role: the description of the input in messages; nil to use its name.
     package mutating func add(input: String, as role: String? = nil) {
         if let place = Place(input), inputs[place] == nil { inputs[place] = Input(file: input, role: role) }
     }
 
-    /// Keeps a name for a file that is written last.
+    /// Reserves a name for a file that the command writes last.
     package mutating func reserve(_ path: String, as role: String) {
         if path != "-" { reserved[Self.place(ofName: path)] = role }
     }
 
-    /// Where a name leads, whether or not a file of that name is there.
+    /// Returns the absolute path of a name, whether or not the file exists.
     private static func place(ofName path: String) -> String {
         if let known = resolvedPath(path) { return known }
         let folder = FileName(path).folder
@@ -74,55 +76,55 @@ package struct OutputGuard {
         return (resolvedPath(folder.isEmpty ? "." : folder) ?? folder) + "/" + name
     }
 
-    /// Refuses an output that is an input of this call, something else that it writes, or what may not be replaced.
+    /// Refuses an output that is an input or another output of this call, or an existing file that must stay.
     ///
     /// - Parameters:
-    ///   - input: what is being read.
-    ///   - isReserved: whether this is the file that a name was kept for.
+    ///   - input: the input being read.
+    ///   - isReserved: whether the name was reserved for this file.
     /// - Throws: `.cannotCreate`.
     package func examine(_ path: String, from input: String, isReserved: Bool = false) throws(CoderError) {
         if !isReserved, !reserved.isEmpty, path != "-", let role = reserved[Self.place(ofName: path)] {
-            throw CoderError(.cannotCreate, "\(path) is \(role)", hint: "choose another name")
+            throw CoderError(.cannotCreate, "\(path) is reserved for \(role)", hint: "choose another name")
         }
         if let place = Place(path) {
             if !mayReplaceInput, let known = inputs[place] {
-                let role =
-                    known.role
-                    ?? (Place(input) == place ? "the input itself" : "\(known.file), another input of this call")
-                throw CoderError(.cannotCreate, "\(path) is \(role)", hint: remedy)
+                let problem =
+                    known.role.map { "is \($0)" }
+                    ?? (Place(input) == place ? "would overwrite the input" : "is another input, \(known.file)")
+                throw CoderError(.cannotCreate, "\(path) \(problem)", hint: remedy)
             }
-            // Another process may have replaced what was written; its number then goes to some other file.
+            // Another process may have replaced the written file, and its inode may now belong to a third file.
             if let earlier = written[place], Place(earlier.path) == place {
                 throw CoderError(
-                    .cannotCreate, "\(path) was just written from \(earlier.input)", hint: tellingApart)
+                    .cannotCreate, "\(path) was already written from \(earlier.input)", hint: sameNameHint)
             }
         }
-        // A pipe, a device and a link that leads nowhere are there as well.
+        // Pipes, devices and dangling links exist as well.
         if !mayReplace, path != "-", FileStatus.of(path, followingLinks: false) != nil {
-            throw CoderError(.cannotCreate, "\(path) exists", hint: wayOut)
+            throw CoderError(.cannotCreate, "\(path) exists", hint: existsHint)
         }
     }
 
-    /// Remembers an output that is in place.
+    /// Records a completed output.
     package mutating func note(_ path: String, from input: String) {
         if let place = Place(path) { written[place] = (input, path) }
         claims[Self.place(ofName: path)] = nil
     }
 
-    /// Keeps the name for one of several inputs that are worked on at the same time.
+    /// Claims an output name for one of several concurrent inputs.
     ///
-    /// - Throws: as ``examine(_:from:isReserved:)``, and `.cannotCreate` where another input has the name already.
+    /// - Throws: as ``examine(_:from:isReserved:)``, and `.cannotCreate` if another input has claimed the name.
     package mutating func claim(_ path: String, from input: String) throws(CoderError) {
         try examine(path, from: input)
         if path == "-" { return }
         let name = Self.place(ofName: path)
         if FileStatus.of(path).map(\.isRegular) ?? true, let other = claims[name] {
             throw CoderError(
-                .cannotCreate, "\(path) is being written from \(other)", hint: tellingApart)
+                .cannotCreate, "\(path) is being written from \(other)", hint: sameNameHint)
         }
         claims[name] = input
     }
 
-    /// Gives the name of an output back that came to nothing.
+    /// Releases the claimed name of a failed output.
     package mutating func release(_ path: String) { claims[Self.place(ofName: path)] = nil }
 }

@@ -1,35 +1,35 @@
 package import CoderHost
 package import ImageModel
 
-/// Where `convert` writes: one file, a folder, names from a template, or standard output.
+/// The destination of outputs: one file, a folder, names from a template, or standard output.
 package struct OutputTarget {
     private enum Kind {
         case file(String)
         case folder(String)
         case template(OutputTemplate)
-        /// The ending is that of what is written.
+        /// A template whose file extension follows from the written format.
         case openTemplate(OutputTemplate)
-        /// Beside the input, with a word behind its name.
+        /// Beside the input, with a suffix on its name.
         case beside
     }
 
-    /// Stands for a name beside each input; nobody can type it.
+    /// A marker for a name beside each input. It contains NUL, so no user can type it.
     package static let besideInput = "\0beside"
 
-    /// Stands for names in the current folder that nobody chose; nobody can type it either.
+    /// A marker for default names in the current folder. It contains NUL, so no user can type it.
     package static let currentFolder = "\0here"
 
     private let kind: Kind
     private let mayReplace: Bool
 
-    /// Whether outputs may replace what is there.
+    /// Whether outputs may replace existing files.
     static func mayReplace(_ arguments: ParsedArguments, isNameTyped: Bool) -> Bool {
         !arguments.has("--no-overwrite") && (isNameTyped || arguments.has("--overwrite"))
     }
 
     package var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
 
-    /// What outputs may replace: a pipe or a device is what somebody typed, and no name that was put together.
+    /// What outputs may replace. Only a name typed in full may be a pipe or a device; a composed name may not.
     package var replacement: FileSink.Replacement {
         guard mayReplace else { return .nothing }
         return switch kind {
@@ -39,7 +39,7 @@ package struct OutputTarget {
         }
     }
 
-    /// Whether names depend on how large the picture becomes.
+    /// Whether names depend on the size of the output image.
     package var needsSize: Bool {
         switch kind {
         case .template(let template), .openTemplate(let template): template.mentions("w") || template.mentions("h")
@@ -47,22 +47,24 @@ package struct OutputTarget {
         }
     }
 
-    /// A name that may still lack the extension of its format.
+    /// An output name that may still lack the file extension of its format.
     package struct Name {
         package var path: String
         package var hasFormatPlaceholder: Bool
 
         package func named(_ suffix: String) -> String { path + "." + suffix }
 
-        /// The lower-case extension.
+        /// The file extension in lower case.
         package var suffix: String? {
             FileName(path).suffix?.lowercased()
         }
     }
 
+    /// Parses the value of `--output`.
+    ///
     /// - Parameters:
-    ///   - fields: what a template may have.
-    ///   - isRemote: whether inputs come from elsewhere: what their names end in says little of what they are.
+    ///   - fields: the placeholders that a template may contain.
+    ///   - isRemote: whether inputs are URLs. The extension of a URL is a poor hint at its format.
     package init(
         _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names, isRemote: Bool = false
     ) throws(UsageError) {
@@ -89,26 +91,27 @@ package struct OutputTarget {
         } else {
             if arguments.operands.count > 1 && FileStatus.of(text)?.isRegular != false {
                 throw UsageError(
-                    "\(arguments.operands.count) inputs do not fit into the one file \(text)",
-                    hint: "name a folder, or a template such as '{stem}\(isRemote ? "" : ".png")'")
+                    "cannot write \(arguments.operands.count) inputs to one file, \(text)",
+                    hint: "pass -o a folder, or a template such as '{stem}\(isRemote ? "" : ".png")'")
             }
             kind = .file(text)
         }
     }
 
-    /// Whether every item of a file gets a name of its own.
-    var tellsItems: Bool {
+    /// Whether every item of a file gets its own name.
+    var namesItems: Bool {
         switch kind {
         case .template(let template), .openTemplate(let template): template.mentions("item")
         default: false
         }
     }
 
-    /// The output's name for one input; where the format decides the extension it is left open.
+    /// Returns the output name for one input, without extension if the format decides it.
     ///
-    /// - Parameter count: how many numbers there are, where that is known: all of them are written with as many digits.
+    /// - Parameter count: how many numbers there are, or 0 if unknown. All numbers get the same count of digits.
     package func path(
-        for input: String, number: Int, of count: Int = 0, item: Int = 0, size: PixelSize, extensionOf: (ImageFormat) -> String
+        for input: String, number: Int, of count: Int = 0, item: Int = 0, size: PixelSize,
+        extensionOf: (ImageFormat) -> String
     ) -> Name {
         let name = FileName(input == "-" ? "stdin" : input)
         let (stem, suffix) = (name.stem, name.suffix ?? "")

@@ -1,6 +1,6 @@
 import CoderHost
 
-/// A name with places to fill: `{name}`, and `{n:04}` with leading zeros.
+/// A file name template with placeholders: `{name}`, or `{n:04}` with leading zeros.
 package struct OutputTemplate {
     private enum Piece {
         case text(String)
@@ -11,8 +11,10 @@ package struct OutputTemplate {
 
     package static let names = ["stem", "dir", "ext", "n", "w", "h", "item"]
 
-    /// - Parameter names: what it may have.
-    /// - Throws: ``UsageError`` for what nothing could be put into.
+    /// Parses a template.
+    ///
+    /// - Parameter names: the placeholders that the template may contain.
+    /// - Throws: ``UsageError`` for an unknown or malformed placeholder.
     package init(_ text: String, _ names: [String] = OutputTemplate.names) throws(UsageError) {
         var pieces: [Piece] = []
         var rest = text[...]
@@ -27,7 +29,7 @@ package struct OutputTemplate {
             if parts.count > 1 {
                 guard let number = Int(parts[1]) else {
                     throw UsageError(
-                        "the width in {\(inside[..<close])} is no whole number", hint: "write {\(name):04}")
+                        "the width in {\(inside[..<close])} is not a whole number", hint: "write {\(name):04}")
                 }
                 width = min(16, max(0, number))
             }
@@ -39,15 +41,16 @@ package struct OutputTemplate {
     }
 
     private static func unknown(_ inside: String, _ names: [String]) -> UsageError {
-        // Braces in braces: whoever wrote them means what stands inside.
+        // Of nested braces, such as {{n}}, the innermost name counts.
         let name = String(inside.drop { $0 == "{" }.prefix { $0 != "}" && $0 != ":" })
         let near = names.contains(name) ? name : OptionCheck.nearest(name, names)
         return UsageError(
-            "the template has no {\(inside)}",
-            hint: near.map { "did you mean {\($0)}?" } ?? "there are " + names.map { "{\($0)}" }.joined(separator: " "))
+            "unknown placeholder {\(inside)} in the template",
+            hint: near.map { "did you mean {\($0)}?" }
+                ?? "placeholders: " + names.map { "{\($0)}" }.joined(separator: " "))
     }
 
-    /// Without `.{ext}` at its end; nil where it ends otherwise.
+    /// The template without its trailing `.{ext}`; nil if it ends otherwise.
     package var withoutExtension: OutputTemplate? {
         var rest = pieces
         if case .text("") = rest.last { rest.removeLast() }
@@ -59,18 +62,20 @@ package struct OutputTemplate {
 
     private init(pieces: [Piece]) { self.pieces = pieces }
 
-    /// Whether there is a place for a value, with or without a width.
+    /// Whether the template contains a placeholder, with or without a width.
     package func mentions(_ name: String) -> Bool {
         pieces.contains { if case .value(name, _) = $0 { true } else { false } }
     }
 
-    /// - Parameter digits: how long `{n}` is without a width of its own.
+    /// Fills all placeholders.
+    ///
+    /// - Parameter digits: the width of `{n}` if the placeholder has none.
     package func filled(_ values: [String: String], digits: Int = 0) -> String {
         var result = ""
         for (index, piece) in pieces.enumerated() {
             switch piece {
             case .text(let text):
-                // {dir} ends in a slash, or is the current folder: one more would lead to the root.
+                // {dir} ends in a slash or is empty (the current folder): a second slash would point to the root.
                 let isDoubled = text.hasPrefix("/") && index > 0 && isFolder(pieces[index - 1])
                 result += isDoubled ? String(text.dropFirst()) : text
             case .value(let name, let width):

@@ -1,18 +1,22 @@
 import CoderHost
 import ImageModel
 
-/// What a person typed, held against what a command takes.
+/// The command line, parsed and validated against the specification of a command.
 package struct ParsedArguments {
+    /// The words that are neither options nor their values.
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
 
+    /// Whether an option was given.
     package func has(_ key: String) -> Bool { values[key] != nil }
+    /// Returns the last value of an option.
     package func value(_ key: String) -> String? { values[key]?.last }
+    /// Returns all values of an option, in order.
     package func all(_ key: String) -> [String] { values[key] ?? [] }
 
-    /// Reads words behind the command's name.
+    /// Parses the words after the command's name.
     ///
-    /// - Throws: ``UsageError``.
+    /// - Throws: ``UsageError`` for an unknown option, a missing value or a wrong number of operands.
     package init(_ words: [String], _ command: CommandSpecification) throws(UsageError) {
         var rest = words[...]
         var onlyOperands = false
@@ -32,7 +36,7 @@ package struct ParsedArguments {
                 throw UsageError(
                     "unknown option \(isFile ? word : name)",
                     hint: isFile
-                        ? "for the file of that name write ./\(word)"
+                        ? "for a file of this name write ./\(word)"
                         : OptionCheck.nearest(name, known).map { "did you mean \($0)?" },
                     command: command.name)
             }
@@ -41,15 +45,15 @@ package struct ParsedArguments {
                 values[option.key, default: []].append("")
                 continue
             }
-            // What is a switch of this command is hardly meant as a value; `--name=-f` says that it is.
+            // An option of this command is not taken as a value, except in the form `--name=-f`.
             let isForgotten = rest.first.map { word in command.allOptions.contains { $0.names.contains(word) } } ?? true
             guard let value = attached ?? (isForgotten ? nil : rest.popFirst()) else {
                 throw UsageError("\(name) needs a value: \(option.value ?? "")", command: command.name)
             }
-            // A file of a name that nobody wanted is not to be made.
+            // Without this check, the command would create a file with a garbled name.
             if value.unicodeScalars.contains("\u{FFFD}"), !commandLineIsText {
                 throw UsageError(
-                    "the value of \(name) is not UTF-8, which is not supported", hint: "choose another name",
+                    "the value of \(name) is not valid UTF-8", hint: "choose another name",
                     command: command.name)
             }
             values[option.key, default: []].append(value)
@@ -60,20 +64,20 @@ package struct ParsedArguments {
             if let key = values.keys.sorted().first(where: { !own.contains($0) }) {
                 let others = command.allOptions.filter { $0.key == key }.flatMap(\.verbs)
                 throw UsageError(
-                    "\(key) belongs to \(others.map { "\(command.name) \($0)" }.joined(separator: " and "))",
+                    "\(key) is an option of \(others.map { "\(command.name) \($0)" }.joined(separator: " and "))",
                     hint: "coderhost \(command.name) \(verb) --help", command: command.name)
             }
         }
         if operands.count < command.operandCount.lowerBound {
-            throw UsageError("\(command.operands) is missing", command: command.name)
+            throw UsageError(command.missingOperand, command: command.name)
         }
         if operands.count > command.operandCount.upperBound {
             throw UsageError(
-                "\"\(operands[command.operandCount.upperBound])\" is one word too many", command: command.name)
+                "unexpected argument \"\(operands[command.operandCount.upperBound])\"", command: command.name)
         }
     }
 
-    /// `--name=value` and `-q80`.
+    /// Splits `--name=value` and `-q80` into name and value.
     private static func split(_ word: String) -> (name: String, value: String?) {
         if word.hasPrefix("--") {
             guard let equals = word.firstIndex(of: "=") else { return (word, nil) }
@@ -86,31 +90,35 @@ package struct ParsedArguments {
 
     // MARK: Values
 
+    /// Returns the integer value of an option.
     package func integer(_ key: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw UsageError(
-                "\(key) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+                "invalid \(key) value \"\(text)\": expected a whole number from \(range.lowerBound) "
+                    + "to \(range.upperBound)")
         }
         return number
     }
 
+    /// Returns the numeric value of an option.
     package func real(_ key: String, _ range: ClosedRange<Double>) throws(UsageError) -> Double? {
         guard let text = value(key) else { return nil }
         guard let number = Double(text), range.contains(number) else {
             throw UsageError(
-                "\(key) takes a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)), not \"\(text)\"")
+                "invalid \(key) value \"\(text)\": expected a number from \(Int(range.lowerBound)) "
+                    + "to \(Int(range.upperBound))")
         }
         return number
     }
 }
 
-/// A command line that makes no sense, or that cannot be begun with.
+/// An invalid command line, or a precondition of the command that does not hold.
 package struct UsageError: Error {
     package var message: String
     package var hint: String?
     package var command: String?
-    /// How the process ends.
+    /// The exit code of the process.
     package var exit: ExitCode
 
     package init(_ message: String, hint: String? = nil, command: String? = nil, exit: ExitCode = .usage) {

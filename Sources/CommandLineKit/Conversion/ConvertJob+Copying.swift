@@ -2,22 +2,23 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// Inputs that become outputs as they are.
+/// Inputs that the job copies without re-encoding.
 extension ConvertJob {
-    /// Whether an output of this name holds the format as it is.
-    func isAtHome(_ found: ImageFormat, in output: OutputTarget.Name) -> Bool {
+    /// Whether the output takes the input's format unchanged.
+    func canCopy(_ found: ImageFormat, in output: OutputTarget.Name) -> Bool {
         if let format { return format == found }
         guard !output.hasFormatPlaceholder, output.path != "-", let suffix = output.suffix else { return true }
         return suffixes(of: found).contains(suffix)
     }
 
+    /// Returns all file extensions of a format.
     func suffixes(of format: ImageFormat) -> [String] {
         host.manager.order(for: format).flatMap { coder in
             coder.descriptor.formats.filter { $0.id == format }.flatMap(\.extensions)
         }
     }
 
-    /// Of a name that is not somebody's choice: its own where that is right.
+    /// Returns the file extension for a default name: the one of the input if it fits the format.
     func suffix(of format: ImageFormat, _ name: String) -> String {
         if style.names != nil, let own = FileName(name).suffix, suffixes(of: format).contains(own.lowercased()) {
             return own
@@ -25,9 +26,9 @@ extension ConvertJob {
         return host.manager.fileExtension(of: format)
     }
 
-    /// Writes what was read, once it is sure that it is a picture from its first byte to its last.
+    /// Copies the input, after decoding it completely as a check.
     func copy(
-        _ source: ImageSource, _ session: DecodeSession, _ shaper: PictureShaper, _ sink: FileSink
+        _ source: ImageSource, _ session: DecodeSession, _ shaper: ImageShaper, _ sink: FileSink
     ) throws(CoderError) {
         var shaper = shaper
         _ = try shaper.image()

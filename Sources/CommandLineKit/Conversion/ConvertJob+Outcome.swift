@@ -2,7 +2,7 @@ package import CoderHost
 package import ImageModel
 
 extension ConvertJob {
-    /// What became of one input.
+    /// The result of one input.
     package struct Outcome: Sendable {
         package var input: String
         package var output: String
@@ -11,7 +11,7 @@ extension ConvertJob {
         package var inputSize: PixelSize
         package var size: PixelSize
         package var decoder: String
-        /// Nil for a copy.
+        /// The encoder; nil for a copy.
         package var encoder: String?
         package var isIncomplete: Bool
         package var isolation: IsolationReport?
@@ -19,13 +19,16 @@ extension ConvertJob {
         package var warnings: [String]
         /// The number of the item in its file.
         package var item = 0
-        /// What became of further items of the same input.
+        /// The results of further items of the same input.
         package var others: [Outcome] = []
 
+        /// The result as one line of text.
         package var line: String {
-            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder ?? "copy")]"
+            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  "
+                + "[\(decoder) -> \(encoder ?? "copy")]"
         }
 
+        /// The result as one line of JSON.
         package var json: String {
             JSONValue.object([
                 ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),

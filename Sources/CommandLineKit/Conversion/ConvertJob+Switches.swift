@@ -2,28 +2,29 @@ import CoderHost
 import ImageModel
 
 extension ConvertJob {
-    /// The switches of every command that writes one file for each of several.
+    /// The options of every command that writes one file for each input.
     package static let outputSpecification = [
-        OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-        OptionSpecification("--overwrite", help: "allow the output to be the input"),
-        OptionSpecification("-v", "--verbose", help: "name each written file"),
+        OptionSpecification("--no-overwrite", help: "fail if the output exists"),
+        OptionSpecification("--overwrite", help: "allow to replace the input"),
+        OptionSpecification("-v", "--verbose", help: "print the name of each written file"),
         OptionSpecification(
             "-j", "--jobs", value: "N",
-            help: "inputs that are worked on at a time (default: the processors)"),
+            help: "inputs to process in parallel (default: number of processors)"),
     ]
 
-    /// The last switches of `convert` and `thumbnail`.
-    package static let specification = [
-        OptionSpecification(
-            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)")
-    ] + outputSpecification + [
-        OptionSpecification(
-            "--threads", value: "N",
-            help: "threads for one image (default: the processors for a single input, else 1)"),
-        OptionSpecification(
-            "--budget", value: "SIZE",
-            help: "memory that images may take together; a larger one is worked on alone (default: 512M)"),
-    ]
+    /// The last options of `convert` and `thumbnail`.
+    package static let specification =
+        [
+            OptionSpecification(
+                "--coder", value: "ID", help: "decode with this coder only (default: the best)")
+        ] + outputSpecification + [
+            OptionSpecification(
+                "--threads", value: "N",
+                help: "threads per image (default: number of processors for one input, else 1)"),
+            OptionSpecification(
+                "--budget", value: "SIZE",
+                help: "total memory for images; a larger image is processed alone (default: 512M)"),
+        ]
 
     static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
         guard let word = arguments.value("--format")?.lowercased() else { return nil }
@@ -40,7 +41,7 @@ extension ConvertJob {
                 guard let kind = MetadataBlob.Kind.allCases.first(where: { "\($0)" == word.lowercased() }) else {
                     let names = MetadataBlob.Kind.allCases.map { "\($0)" }
                     throw UsageError(
-                        "there is no metadata kind \(word)",
+                        "unknown metadata kind \(word)",
                         hint: OptionCheck.nearest(String(word), names).map { "did you mean \($0)?" }
                             ?? "kinds: \(names.joined(separator: ", ")), all")
                 }

@@ -3,47 +3,49 @@ package import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Many inputs, worked on by all processors and reported in the order in which they were named.
+/// Processes many inputs in parallel and reports the results in input order.
 package final class Batch<Outcome: Sendable>: Sendable {
+    /// Receives the result of one input.
     package typealias Report = @Sendable (_ index: Int, _ file: String, Result<Outcome, CoderError>) -> Void
 
     private struct State {
-        /// Results that wait for those of earlier inputs.
+        /// Results waiting for the results of earlier inputs.
         var results: [Int: Result<Outcome, CoderError>] = [:]
         var next = 0
         var finished = 0
         var failures = 0
         var lastCode = CoderError.Code.corrupt
-        /// Nobody reads what is written any more.
+        /// Whether the reader of standard output is gone.
         var isPointless = false
         var progress: ProgressLine
     }
 
+    /// The number of inputs.
     package var count: Int { inputs.count }
     private let inputs: [String]
     private let report: Report
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - showsProgress: whether a line says how far it is; not where somebody else draws on the terminal.
-    ///   - report: called for one input at a time.
+    ///   - showsProgress: whether to show a progress line; false if the caller draws on the terminal.
+    ///   - report: receives the results, one call at a time.
     package init(_ inputs: [String], showsProgress: Bool = true, report: @escaping Report) {
         self.inputs = inputs
         self.report = report
         state = Mutex(State(progress: ProgressLine(total: showsProgress ? inputs.count : 0)))
     }
 
-    /// Does all of them; a failure ends nothing but the work on its own input.
+    /// Processes all inputs; a failure does not stop the other inputs.
     ///
     /// - Parameters:
-    ///   - threads: How many at a time.
-    ///   - isBound: Whether each thread is bound to a processor of its own, where there is one for each and work for all.
-    ///   - finally: done when nothing is left to do, before it is said how many failed.
+    ///   - threads: how many inputs to process in parallel.
+    ///   - isBound: whether to bind each thread to its own processor, if there are enough processors and inputs.
+    ///   - finally: runs after the last input, before the summary of failures.
     package func run(
         threads: Int, isBound: Bool = false, finally: () -> Void = {},
         _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome
     ) -> ExitCode {
-        sideBySide(inputs.count, threads: threads, isBound: isBound) { [self] index in
+        runInParallel(inputs.count, threads: threads, isBound: isBound) { [self] index in
             if state.withLock({ $0.isPointless }) { return }
             let result = Result { () throws(CoderError) in try work(index, inputs[index]) }
             state.withLock { note(result, of: index, &$0) }
@@ -59,9 +61,9 @@ package final class Batch<Outcome: Sendable>: Sendable {
         }
     }
 
-    /// Reports what is done and waits for earlier inputs, and nothing from then on: for a process that is ended.
+    /// Reports all finished inputs out of order, then stops reporting. Call it when a signal ends the process.
     ///
-    /// - Returns: how many inputs are done.
+    /// - Returns: the number of finished inputs.
     package func cutShort() -> Int {
         state.withLock { state in
             for (index, result) in state.results.sorted(by: { $0.key < $1.key }) where !state.isPointless {

@@ -1,15 +1,15 @@
 package import CoderHost
 package import ImageModel
 
-/// A name as it is shown: what would move a terminal's cursor, change its colours or turn the writing is written out.
+/// Returns a name for display, with escapes for characters that move the cursor, change colors or reverse text.
 package func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: Console.isHarmful) else { return text }
+    guard text.unicodeScalars.contains(where: \.isTerminalControl) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
         switch scalar {
         case "\n": result += "\\n"
         case "\t": result += "\\t"
-        case _ where Console.isHarmful(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
+        case _ where scalar.isTerminalControl: result += "\\u{\(String(scalar.value, radix: 16))}"
         default: result.unicodeScalars.append(scalar)
         }
     }
@@ -17,7 +17,7 @@ package func printable(_ text: String) -> String {
 }
 
 extension CoderError {
-    /// The lines for a person: what, which file, why, and what to try.
+    /// The error as lines of text: file, message, coder, attempts and hint.
     package func lines(file: String) -> [String] {
         var result = ["coderhost: \(printable(file)): \(printable(message))" + (coder.map { " [\($0)]" } ?? "")]
         result += attempts.map { "  tried: \(printable($0))" }
@@ -25,20 +25,21 @@ extension CoderError {
         return result
     }
 
-    /// The error of a command that has `--incomplete`, which was not given.
+    /// The error with a hint to use `--incomplete`, if the input is truncated.
     package var hintingAtIncomplete: CoderError {
         var error = self
-        if code == .truncated, hint == nil { error.hint = "--incomplete writes what is there" }
+        if code == .truncated, hint == nil { error.hint = "--incomplete writes the available part" }
         return error
     }
 
-    /// Tells what became of one input: a person on standard error, a program by a line of JSON.
+    /// Reports the error of one input: as text on standard error, or as a line of JSON.
     ///
-    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    /// - Parameter outputIsTaken: whether the image data goes to standard output.
     package func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
         report(file, json: arguments.has("--json"), outputIsTaken: outputIsTaken)
     }
 
+    /// Reports the error of one input.
     package func report(_ file: String, json isJSON: Bool, outputIsTaken: Bool = false) {
         guard isJSON else {
             for line in lines(file: file) { Console.error(line) }
@@ -48,7 +49,7 @@ extension CoderError {
         if outputIsTaken { Console.error(line) } else { Console.out(line) }
     }
 
-    /// The value of the key `error` in JSON.
+    /// The error as the value of the JSON key `error`.
     package var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("code", .string("\(code)")), ("message", .string(message)),

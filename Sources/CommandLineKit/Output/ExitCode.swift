@@ -1,11 +1,11 @@
 package import ImageModel
 
-/// How the process ends.
+/// The exit codes of the programs.
 ///
-/// - Source: `sysexits.h`, as the table of errors in the documentation assigns them.
+/// - Source: `sysexits.h`; the error table of the documentation maps errors to codes.
 package enum ExitCode: Int32 {
     case success = 0
-    /// Some inputs of a batch failed; `compare`: the pictures differ.
+    /// Some inputs of a batch failed; `compare`: the images differ.
     case partialFailure = 1
     case usage = 64
     case data = 65
@@ -20,11 +20,13 @@ package enum ExitCode: Int32 {
     case refused = 77
     case interrupted = 130
 
+    /// Returns the exit code of an error.
     package init(_ code: CoderError.Code) {
         self =
             switch code {
             case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
-            case .noCoder, .unsupportedFeature, .refused, .pluginRefused, .isolationUnavailable, .failedBefore, .badStatus:
+            case .noCoder, .unsupportedFeature, .refused, .pluginRefused, .isolationUnavailable, .failedBefore,
+                .badStatus:
                 .unavailable
             case .limitExceeded, .addressDenied: .refused
             case .invalidArgument, .invalidURL: .usage

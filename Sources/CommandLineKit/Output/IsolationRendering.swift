@@ -1,7 +1,9 @@
 package import CoderHost
 
-/// Where a plugin ran and what held it back, as JSON and in words.
+/// Renders the isolation of a plugin as JSON.
 package enum IsolationRendering {
+    /// Returns the JSON value of a report.
+    ///
     /// - Parameter report: nil for the host's own coder.
     package static func json(_ report: IsolationReport?) -> JSONValue {
         .object([

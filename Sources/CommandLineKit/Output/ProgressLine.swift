@@ -1,6 +1,6 @@
 import CoderHost
 
-/// One line that says how far a batch is; only on a terminal, and only once it takes over a second.
+/// A progress line for a batch, shown on terminals for batches that take more than one second.
 package struct ProgressLine {
     private let total: Int
     private let start = monotonicNow()
@@ -8,6 +8,7 @@ package struct ProgressLine {
 
     package init(total: Int) { self.total = total }
 
+    /// Shows how many inputs are done.
     package mutating func show(_ done: Int, _ name: String) {
         guard total > 1, Console.errorIsTerminal, monotonicNow() - start > 1_000_000_000 else { return }
         clear()
@@ -15,6 +16,7 @@ package struct ProgressLine {
         isShown = true
     }
 
+    /// Removes the line.
     package mutating func clear() {
         if isShown { Console.write("\r\u{1B}[K", to: 2) }
         isShown = false

@@ -1,14 +1,14 @@
 import CoderHost
 import Glibc
 
-/// Starts threads that end by themselves; no caller waits for them.
+/// Starts detached threads that end by themselves.
 enum BackgroundThread {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// False when the system has no thread to give.
+    /// Starts a thread; returns false when the system cannot create one.
     static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let context = unsafe Unmanaged.passRetained(Work(body))
         let thread = unsafe ThreadStack.start(context.toOpaque()) { context in

@@ -2,7 +2,7 @@ import CHostSystem
 import CoderHost
 import Glibc
 
-/// The kernel's own alarm: it is raised when tasks waited for memory too long.
+/// A kernel notification that arrives when tasks have waited for memory too long.
 ///
 /// - Source: Documentation/accounting/psi.rst, "Monitoring for pressure thresholds".
 final class PressureTrigger: PressureSource {
@@ -11,11 +11,11 @@ final class PressureTrigger: PressureSource {
 
     private let path: String
     private let file: File
-    private let alarm: WaitingPlace
+    private let alarm: WakeupSignal
 
-    /// Nil where the kernel, or a container, has no such thing.
+    /// Returns nil if the kernel or the container does not offer the file.
     init?(_ path: String) {
-        // Any other file would take these words, too, and never call.
+        // Another file would accept the threshold text, too, but would never send a notification.
         guard path.hasPrefix("/proc/") || path.hasPrefix("/sys/fs/cgroup/") else { return nil }
         let descriptor = unsafe open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         if descriptor < 0 { return nil }
@@ -23,7 +23,7 @@ final class PressureTrigger: PressureSource {
         var words = Self.threshold.utf8CString
         let count = words.count
         let written = unsafe words.withUnsafeMutableBytes { unsafe write(descriptor, $0.baseAddress, count) }
-        guard written == count, let alarm = WaitingPlace() else { return nil }
+        guard written == count, let alarm = WakeupSignal() else { return nil }
         self.path = path
         self.file = file
         self.alarm = alarm
@@ -36,8 +36,8 @@ final class PressureTrigger: PressureSource {
     func stop() { alarm.ring() }
 }
 
-/// A place to wait at until something happens or somebody rings.
-final class WaitingPlace: Sendable {
+/// A wait that ends on a file event, a timeout or a call of ``ring()``.
+final class WakeupSignal: Sendable {
     private let reading: File
     private let writing: File
 
@@ -48,13 +48,13 @@ final class WaitingPlace: Sendable {
         writing = File(descriptor: second)
     }
 
-    /// Ends all waiting, now and later.
+    /// Ends all waits, now and later.
     func ring() {
         var byte: UInt8 = 0
         _ = unsafe write(writing.descriptor, &byte, 1)
     }
 
-    /// Whether somebody rang before time was up.
+    /// Waits for ``ring()``; returns false after the timeout.
     func wait(milliseconds: Int) -> Bool {
         var entry = pollfd(fd: reading.descriptor, events: Int16(POLLIN), revents: 0)
         while true {
@@ -64,7 +64,7 @@ final class WaitingPlace: Sendable {
         }
     }
 
-    /// Blocks until a descriptor has what is asked for (true), fails, or somebody rings (false).
+    /// Blocks until a descriptor reports one of the events (true), fails, or ``ring()`` is called (false).
     func wait(for descriptor: Int32, _ events: Int16) -> Bool {
         var entries = [
             pollfd(fd: descriptor, events: events, revents: 0),

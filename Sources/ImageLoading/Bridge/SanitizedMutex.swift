@@ -1,6 +1,6 @@
 #if THREAD_SANITIZER
-    import ImageProcessing
+    import HostSystem
 
-    /// Within this module the name hides the standard library's.
+    /// Replaces the standard library's `Mutex` within this module.
     typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif

@@ -2,30 +2,33 @@ import CoderHost
 import ImageModel
 public import ImageProcessing
 
-/// What makes two requests the same picture.
+/// The cache keys of a request.
 ///
-/// The key of a result is that of the file, then the size of a thumbnail, whatever else changes pixels, and the
-/// transformer, all in front of the extension. With nothing asked for it is that of the file, unchanged. Density is no
-/// part of it: the same pixels serve all of them.
+/// The key of a result consists of the file's key, the thumbnail size, all other options that change pixels, and the
+/// transformer. These parts stand in front of the file extension. Without such options the key of the result equals the
+/// file's key. The scale factor is not part of the key, because every scale factor uses the same pixels.
 ///
 ///     https://example.com/cat.jpg
 ///     https://example.com/cat-Thumbnail(512x512,aspect)-Decode(upright)-Blur(3).jpg
 ///
-/// The key of a file is its URL without a fragment, which no server sees. What one sees besides, the header fields and the
-/// credential of a request (and whether cookies are sent), stands behind it as a digest, for the answer may depend on them. A filter decides for itself.
+/// The key of a file is its URL without the fragment, which is never sent to a server. The answer of a server may also
+/// depend on the request's header fields, its credential, and whether it sends cookies. A digest of them follows the
+/// URL. A key filter replaces all of this.
 ///
 ///     https://example.com/cat.jpg#Request(b5bb9d8014a0f9b1d61e21e796d78dcc)
 public struct CacheKey: Sendable, Hashable {
-    /// Of the file, as it came.
+    /// Key of the original file.
     public var original: String
-    /// Of what was decoded from it.
+    /// Key of the decoded image.
     public var decoded: String
-    /// Of what was decoded from it, and transformed.
+    /// Key of the decoded and transformed image.
     public var result: String
 
+    /// Creates the keys of a request.
+    ///
     /// - Parameters:
-    ///   - filter: the manager's; that of the options comes before it.
-    ///   - transformer: the manager's; that of the options comes before it.
+    ///   - filter: the manager's filter; a filter in the options takes precedence.
+    ///   - transformer: the manager's transformer; a transformer in the options takes precedence.
     public init(
         _ request: ImageRequest, filter: CacheKeyFilter? = nil, transformer: (any ImageTransformer)? = nil
     ) {
@@ -34,9 +37,11 @@ public struct CacheKey: Sendable, Hashable {
         self.init(original: key, options, transformer: options.transformer(or: transformer))
     }
 
+    /// Creates the keys for a file whose key is known.
+    ///
     /// - Parameters:
-    ///   - original: of the file, filtered already.
-    ///   - transformer: what is made of the decoded picture; that of the options is not looked at.
+    ///   - original: the file's key, already filtered.
+    ///   - transformer: the transformer of the decoded image; the transformer in the options is ignored.
     public init(original: String, _ options: LoadOptions, transformer: (any ImageTransformer)? = nil) {
         self.original = original
         var decoded = original
@@ -49,7 +54,7 @@ public struct CacheKey: Sendable, Hashable {
         var result = decoded
         if let transformer {
             result = transformedKey(result, transformer.key)
-            // Without it animations stay as they are, so there are two results of one transformer.
+            // Without this option animations stay untransformed, so one transformer has two different results.
             if options.transformsAnimations { result = transformedKey(result, "Frames") }
         }
         let stored = options.storedVariant
@@ -57,21 +62,21 @@ public struct CacheKey: Sendable, Hashable {
         self.result = result
     }
 
-    /// Whether the result is the decoded file, with nothing changed.
+    /// Whether the result is the unchanged decoded file.
     public var isOriginal: Bool { original.utf8.elementsEqual(result.utf8) }
 }
 
 extension LoadOptions {
-    /// The key of a URL's file: who asks for it, and how, may decide what a server answers.
+    /// Returns the key of a URL's file, including everything in the request that may change the server's answer.
     func fileKey(_ url: String) -> String {
         let (fragment, hasBracket) = Self.marks(url.utf8Span.span)
         var base = url
         if let fragment, Self.isWeb(url) {
             base = String(url[..<url.utf8.index(url.startIndex, offsetBy: fragment)])
         }
-        // Most requests; this is what a look into a memory cache costs.
+        // The common case; it determines the cost of a memory cache lookup.
         if headers.isEmpty, credential == nil, !handlesCookies, !allowsInvalidCertificates {
-            // A file may have the name that a thumbnail of another one would have.
+            // Without the suffix, the URL could equal the key of another file's thumbnail.
             return hasBracket && Self.isWeb(url) ? "\(base)#File" : base
         }
         var parts = headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
@@ -82,7 +87,7 @@ extension LoadOptions {
         return "\(base)#Request(\(digest.prefix(32)))"
     }
 
-    /// Where a fragment begins, and whether there is a bracket before it.
+    /// Finds the start of the fragment, and whether a "(" precedes it.
     private static func marks(_ url: Span<UInt8>) -> (fragment: Int?, hasBracket: Bool) {
         var hasBracket = false
         for index in url.indices {
@@ -96,7 +101,7 @@ extension LoadOptions {
         ["http://", "https://"].contains { url.prefix($0.utf8.count).lowercased() == $0 }
     }
 
-    /// What makes the picture on disk another one than that in memory.
+    /// The options that make the image on disk differ from the image in memory.
     var storedVariant: String {
         var parts: [String] = []
         if let size = encode.maxPixelSize { parts.append("within=\(size.width)x\(size.height)") }
@@ -104,7 +109,7 @@ extension LoadOptions {
         return parts.isEmpty ? "" : "Stored(\(parts.joined(separator: ",")))"
     }
 
-    /// The transformer that counts: that of the options, unless they leave it to the manager.
+    /// Returns the transformer of the options, or `standard` if the options leave the choice to the manager.
     public func transformer(or standard: (any ImageTransformer)?) -> (any ImageTransformer)? {
         switch transformer {
         case .standard: standard
@@ -113,9 +118,10 @@ extension LoadOptions {
         }
     }
 
-    /// What changes pixels besides the size of a thumbnail; empty when nothing does.
+    /// The options besides the thumbnail size that change pixels; empty if there are none.
     ///
-    /// Words and values have no character that means something in a key, so no two of them can be taken for a third.
+    /// Names and values are escaped and contain no character with a meaning in keys, so different options never make
+    /// equal keys.
     var decodeVariant: String {
         var parts: [String] = []
         if let part = decode.region { parts.append("region=\(part.width)x\(part.height)+\(part.x)+\(part.y)") }
@@ -136,23 +142,23 @@ extension LoadOptions {
         switch kind {
         case .any: if decode.firstFrameOnly { parts.append("first") }
         case .still: parts.append("first")
-        // The first frame of an animation, as an animation of one frame.
+        // The first frame as an animation of one frame.
         case .animated: parts.append(decode.firstFrameOnly ? "animated,first" : "animated")
         }
         let values = decode.coder.values.map { (name: escaped($0.key), value: text($0.value)) }
-        // Sorted by what they are in the key, which has one form only.
+        // Sorted by the escaped names, so that equal options make equal keys.
         for (name, value) in values.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
             parts.append("\(name):\(value)")
         }
         return parts.isEmpty ? "" : "Decode(\(parts.joined(separator: ",")))"
     }
 
-    /// The type is a part of it: coders may tell `1` from `true`.
+    /// Encodes a value with its type, because coders may distinguish `1` from `true`.
     private func text(_ value: OptionValue) -> String {
         switch value {
         case .bool(let value): value ? "b1" : "b0"
         case .integer(let value): "i\(value)"
-        // Every number has digits of its own, also the two zeros.
+        // Different numbers have different digits, also 0.0 and -0.0.
         case .real(let value): value.isNaN ? "rnan" : "r\(escaped("\(value)"))"
         case .string(let value): "s\(escaped(value))"
         case .bytes(let value):
@@ -160,8 +166,9 @@ extension LoadOptions {
         }
     }
 
-    /// Letters, digits and "-"; anything else as "_" and two digits, so that neither a path nor a URL is taken apart
-    /// there. Long texts become their digest.
+    /// Keeps letters, digits and "-", and replaces every other byte by "_" and two hexadecimal digits.
+    ///
+    /// The result cannot be mistaken for a part of a path or a URL. Long texts become their digest.
     private func escaped(_ text: String) -> String {
         if text.utf8.count > Self.longestText { return "_h\(SHA256.hexDigest(of: Array(text.utf8)))" }
         var result = ""

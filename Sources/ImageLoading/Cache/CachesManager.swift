@@ -2,29 +2,38 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Several caches that look like one.
+/// Combines several caches into one.
 ///
-/// The cache that was added last is the highest, and is asked first.
-/// - Concurrency: any thread. Every call works on the list as it is then; no cache is called while a lock is held.
+/// The cache that was added last is the highest and is queried first.
+/// - Concurrency: any thread. Every call uses the list of caches at the time of the call, and no lock is held while a
+///   cache is called.
 public final class CachesManager: ImageCaching {
-    /// Whom an operation concerns.
+    /// The caches that an operation uses.
     public enum Policy: Sendable, Hashable, CaseIterable {
-        /// One after the other, from the highest; a question ends with the first that has an answer.
+        /// One cache after the other, from the highest; a query ends at the first cache that has an answer.
         case serial
-        /// All at the same time; of several answers to a question that of the highest counts.
+        /// All caches at the same time; if several answer a query, the answer of the highest counts.
         case concurrent
+        /// The cache that was added last.
         case highestOnly
+        /// The cache that was added first.
         case lowestOnly
     }
 
-    /// A policy for every operation.
+    /// The policy of each operation.
     public struct Policies: Sendable, Hashable {
+        /// Policy for reading images and bytes.
         public var query = Policy.serial
+        /// Policy for storing.
         public var store = Policy.highestOnly
+        /// Policy for removing one key.
         public var remove = Policy.concurrent
+        /// Policy for ``CachesManager/contains(_:in:)``.
         public var contains = Policy.serial
+        /// Policy for removing all entries.
         public var clear = Policy.concurrent
 
+        /// Creates the default policies.
         public init() {}
     }
 
@@ -35,17 +44,20 @@ public final class CachesManager: ImageCaching {
 
     private let state: Mutex<State>
 
+    /// Creates a combination of caches.
+    ///
     /// - Parameter caches: the highest is the last.
     public init(_ caches: [any ImageCaching] = [], policies: Policies = Policies()) {
         state = Mutex(State(caches: caches, policies: policies))
     }
 
-    /// The highest is the last.
+    /// The caches; the highest is the last.
     public var caches: [any ImageCaching] {
         get { state.withLock { $0.caches } }
         set { state.withLock { $0.caches = newValue } }
     }
 
+    /// The policy of each operation.
     public var policies: Policies {
         get { state.withLock { $0.policies } }
         set { state.withLock { $0.policies = newValue } }
@@ -54,14 +66,14 @@ public final class CachesManager: ImageCaching {
     /// Adds a cache above all others.
     public func addCache(_ cache: any ImageCaching) { state.withLock { $0.caches.append(cache) } }
 
-    /// Removes a cache that is an object.
+    /// Removes a cache, compared by identity.
     public func removeCache(_ cache: any ImageCaching & AnyObject) {
         state.withLock { state in
             state.caches.removeAll { ($0 as AnyObject) === cache }
         }
     }
 
-    /// Whom an operation concerns now, the highest first.
+    /// Returns the caches that an operation uses, the highest first.
     private func concerned(_ operation: KeyPath<Policies, Policy>) -> (caches: [any ImageCaching], isConcurrent: Bool) {
         let (caches, policy) = state.withLock { ($0.caches, $0.policies[keyPath: operation]) }
         switch policy {
@@ -74,7 +86,9 @@ public final class CachesManager: ImageCaching {
 
     // MARK: Questions
 
-    /// Memory waits for nothing, so there is no use in asking all at the same time.
+    /// Returns the image of the highest cache that has it in memory.
+    ///
+    /// Memory lookups do not wait, so the concurrent policy runs them one after the other, too.
     public func image(for key: String) -> LoadedImage? {
         for cache in concerned(\.query).caches {
             if let image = cache.image(for: key) { return image }
@@ -82,11 +96,13 @@ public final class CachesManager: ImageCaching {
         return nil
     }
 
+    /// Returns the bytes of the highest queried cache that has them.
     public func data(for key: String) async -> CachedData? {
         let (caches, isConcurrent) = concerned(\.query)
         return await first(caches, isConcurrent) { await $0.data(for: key) }
     }
 
+    /// Returns the tiers of the highest queried cache that has the key.
     public func contains(_ key: String, in tiers: CacheTiers) async -> CacheTiers {
         let (caches, isConcurrent) = concerned(\.contains)
         return await first(caches, isConcurrent) { cache in
@@ -95,7 +111,7 @@ public final class CachesManager: ImageCaching {
         } ?? []
     }
 
-    /// The answer of the highest cache that has one.
+    /// Returns the answer of the highest cache that has one.
     private func first<Answer: Sendable>(
         _ caches: [any ImageCaching], _ isConcurrent: Bool,
         _ ask: @escaping @Sendable (any ImageCaching) async -> Answer?
@@ -113,7 +129,7 @@ public final class CachesManager: ImageCaching {
             for await (rank, answer) in group {
                 pending.remove(rank)
                 if let answer, rank < (best?.rank ?? .max) { best = (rank, answer) }
-                // Nobody who is still at it could say anything that counts more.
+                // All caches that are still running rank below the best answer.
                 if let best, pending.allSatisfy({ $0 > best.rank }) { group.cancelAll() }
             }
             return best?.answer
@@ -122,11 +138,14 @@ public final class CachesManager: ImageCaching {
 
     // MARK: Changes
 
+    /// Stores an image in memory, in every cache that the policy selects.
     public func store(_ image: LoadedImage, for key: String) {
         for cache in concerned(\.store).caches { cache.store(image, for: key) }
     }
 
-    /// Stores with everybody concerned, and throws what the highest of those says that could not.
+    /// Stores bytes in every cache that the policy selects.
+    ///
+    /// - Throws: the error of the highest cache that failed.
     public func store(_ data: CachedData, for key: String) async throws(CoderError) {
         let (caches, isConcurrent) = concerned(\.store)
         let failures = await all(caches, isConcurrent) { cache -> CoderError? in
@@ -140,17 +159,19 @@ public final class CachesManager: ImageCaching {
         for case let failure? in failures { throw failure }
     }
 
+    /// Removes a key from every cache that the policy selects.
     public func remove(_ key: String, from tiers: CacheTiers) async {
         let (caches, isConcurrent) = concerned(\.remove)
         _ = await all(caches, isConcurrent) { await $0.remove(key, from: tiers) }
     }
 
+    /// Removes all entries from every cache that the policy selects.
     public func clear(_ tiers: CacheTiers) async {
         let (caches, isConcurrent) = concerned(\.clear)
         _ = await all(caches, isConcurrent) { await $0.clear(tiers) }
     }
 
-    /// What everybody says, in the order of the caches.
+    /// Calls all caches and returns their answers in the order of the caches.
     private func all<Answer: Sendable>(
         _ caches: [any ImageCaching], _ isConcurrent: Bool,
         _ call: @escaping @Sendable (any ImageCaching) async -> Answer

@@ -1,21 +1,23 @@
 public import ImageModel
 
-/// Keeps bytes where they survive the process; what stands behind an ``ImageCache``.
+/// Stores bytes that survive the process; the disk tier of an ``ImageCache``.
 ///
-/// - Concurrency: any thread; every call may wait for storage, so an ``ImageCache`` makes them on threads of its own.
+/// - Concurrency: any thread; every call may block on storage, so an ``ImageCache`` uses separate threads.
 public protocol DiskCaching: Sendable {
-    /// What is stored; whatever is wrong with it is a miss.
+    /// Returns the stored bytes; nil if there are none or they are damaged.
     func data(for key: String) -> CachedData?
-    /// Stores bytes in the place of others of the same key, as a whole or not at all.
+    /// Stores bytes atomically, replacing older ones of the same key.
     ///
-    /// - Throws: `.inputOutput` when they could not be kept.
+    /// - Throws: `.inputOutput` when the bytes cannot be stored.
     func store(_ data: CachedData, for key: String) throws(CoderError)
+    /// Removes the bytes of a key.
     func remove(_ key: String)
-    /// Whether something is stored; does not count as a use of it.
+    /// Whether bytes are stored; does not count as a use.
     func contains(_ key: String) -> Bool
+    /// Removes all bytes.
     func clear()
-    /// Removes what is too old, then what was not used for longest while it is too much.
+    /// Removes expired entries, then the least recently used ones above the size limit.
     func deleteOldFiles()
-    /// How many entries there are, and the bytes that they take.
+    /// The number of entries and the bytes that they occupy.
     var totals: (count: Int, size: Int) { get }
 }

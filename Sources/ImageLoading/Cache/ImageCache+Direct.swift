@@ -1,16 +1,18 @@
 import CoderHost
 public import ImageModel
 
-/// What a cache had.
+/// The result of a query to an ``ImageCache``.
 public struct CacheHit: Sendable {
+    /// The image.
     public var image: LoadedImage
-    /// The file; nil for what was reduced, and for hits in memory unless they are asked for it.
+    /// The original file; nil for a reduced image, and for a memory hit unless the options request the data.
     public var data: [UInt8]?
+    /// The tier that had the image.
     public var tier: CacheTiers
 }
 
 extension LoadOptions {
-    /// A picture that fits into a box.
+    /// Returns options for an image that fits into a box.
     public static func thumbnail(_ box: PixelSize, preservesAspectRatio: Bool = true) -> LoadOptions {
         var options = LoadOptions()
         options.decode = .thumbnail(box, preservesAspectRatio: preservesAspectRatio)
@@ -18,27 +20,27 @@ extension LoadOptions {
     }
 }
 
-// MARK: Looking for a picture
+// MARK: Querying
 
 extension ImageCache {
-    /// Looks for a picture, in memory and then on disk, and decodes it.
+    /// Looks for an image in memory, then on disk, and decodes it.
     ///
-    /// What was reduced while it was decoded stays in memory under the key of the reduced picture. Of the options those
-    /// count that say what comes out and where it is kept; nothing is transformed.
+    /// An image that is reduced while it is decoded is kept in memory under its own key. Only options for decoding and
+    /// storing apply; nothing is transformed.
     /// - Parameters:
-    ///   - key: of the file.
-    ///   - tiers: those that are asked; nil for those of the options.
-    /// - Returns: nil where there is nothing, nothing of the wanted kind, or nothing that can be decoded.
+    ///   - key: key of the file.
+    ///   - tiers: tiers to query; nil for the tiers in the options.
+    /// - Returns: nil if there is no entry, none of the wanted kind, or none that can be decoded.
     /// - Throws: `.cancelled`, at once.
     public func query(
         _ key: String, _ options: LoadOptions = LoadOptions(), in tiers: CacheTiers? = nil
     ) async throws(CoderError) -> CacheHit? {
-        if Task.isCancelled { throw CoderError(.cancelled, "the look into the cache was cancelled") }
+        if Task.isCancelled { throw CoderError(.cancelled, "the cache query was cancelled") }
         let tiers = tiers ?? options.queries
         let keys = CacheKey(original: key, options)
         let scale = options.scaleFactor(ofKey: key)
         if tiers.contains(.memory), let image = await imageInMemory(keys, options) {
-            // Whoever stored it may not have wanted that.
+            // The image may have been stored without preloaded frames.
             if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded {
                 try? await BlockingWork.run { () throws(CoderError) in try animation.preloadAllFrames() }
             }
@@ -63,12 +65,12 @@ extension ImageCache {
         return hit
     }
 
-    /// Reads and decodes.
+    /// Reads from disk and decodes.
     private func look(
         _ keys: CacheKey, _ options: LoadOptions, usesMemory: Bool, _ urgency: LoadUrgency
     ) async throws(CoderError) -> CacheHit? {
         if !keys.isOriginal, let stored = await bytes(for: keys.decoded) {
-            // It was made smaller before it was stored, and is only read.
+            // The stored image is already reduced, so it only needs a plain decode.
             var plain = LoadOptions()
             (plain.kind, plain.preloadsAllFrames) = (options.kind, options.preloadsAllFrames)
             plain.decode.firstFrameOnly = options.decode.firstFrameOnly
@@ -80,36 +82,38 @@ extension ImageCache {
         return hit
     }
 
+    /// Decodes stored bytes.
+    ///
     /// - Parameters:
-    ///   - how: what is done with the bytes.
-    ///   - options: what the result is.
+    ///   - how: options for decoding these bytes.
+    ///   - options: options that describe the result.
     private func decode(
         _ stored: (data: CachedData, origin: ImageSource.Origin), _ how: LoadOptions, _ keys: CacheKey,
         _ options: LoadOptions, _ usesMemory: Bool, _ urgency: LoadUrgency
     ) async throws(CoderError) -> CacheHit? {
         let scale = scaleFactor(ofKey: keys.original)
         let hit = try await decodeLine.run(urgency) { () async throws(CoderError) -> CacheHit? in
-            // Somebody else may have decoded it while this one waited.
+            // Another task may have decoded it while this one waited.
             if usesMemory, let image = await imageInMemory(keys, options) {
                 return CacheHit(image: image, tier: .memory)
             }
             let coders = self.coders
             let source = ImageSource(stored.data.bytes, name: keys.original, origin: stored.origin)
             let image = try? await BlockingWork.run { () throws(CoderError) in
-                try StoredPicture.decode(source, how, scaleFactor: scale, extended: stored.data.extended, coders)
+                try StoredImage.decode(source, how, scaleFactor: scale, extended: stored.data.extended, coders)
             }
             guard let image else { return nil }
             let described = image.describedBy(options.decode)
             if usesMemory { store(described, for: keys.decoded) }
             return CacheHit(image: described, tier: .disk)
         }
-        if Task.isCancelled { throw CoderError(.cancelled, "the look into the cache was cancelled") }
+        if Task.isCancelled { throw CoderError(.cancelled, "the cache query was cancelled") }
         return hit
     }
 }
 
 extension ImageCaching {
-    /// The picture in memory, or another one there that it can be made of without decoding it anew.
+    /// Returns the image in memory, or derives it from another one in memory without decoding the file again.
     func imageInMemory(_ keys: CacheKey, _ options: LoadOptions) async -> LoadedImage? {
         if let image = image(for: keys.decoded), image.isWelcome(options.kind) { return image }
         var whole = options
@@ -119,22 +123,23 @@ extension ImageCaching {
         guard key != keys.decoded, let image = image(for: key) else { return nil }
         if options.kind == .animated { return image.animation == nil || options.decode.firstFrameOnly ? nil : image }
         guard image.animation != nil else { return image }
-        let first = try? await BlockingWork.run { () throws(CoderError) in try StoredPicture.firstFrame(of: image) }
+        let first = try? await BlockingWork.run { () throws(CoderError) in try StoredImage.firstFrame(of: image) }
         if let first, options.stores.contains(.memory) { store(first, for: keys.decoded) }
         return first
     }
 }
 
-// MARK: Storing a picture
+// MARK: Storing
 
 extension ImageCache {
-    /// Keeps a picture, in memory first.
+    /// Stores an image, in memory first.
     ///
     /// - Parameters:
-    ///   - data: the file; nil encodes the picture: into the bytes of its file where it is an animation that still has
-    ///     them, its own format, one for animations, or one with or without alpha.
-    ///   - options: how it is encoded.
-    /// - Throws: `.noCoder` and what the coder says, `.inputOutput`; it is in memory all the same.
+    ///   - data: the original file; nil encodes the image. An unchanged animation keeps the bytes of its file. Other
+    ///     images keep their format if it can be written; otherwise animations use the format for animations, and
+    ///     stills the default format with or without alpha.
+    ///   - options: options for encoding.
+    /// - Throws: `.noCoder`, errors of the coder, `.inputOutput`; the image is kept in memory in any case.
     public func store(
         _ image: LoadedImage, data: [UInt8]?, for key: String, in tiers: CacheTiers = .all,
         _ options: LoadOptions = LoadOptions()
@@ -147,7 +152,7 @@ extension ImageCache {
             let (coders, format) = (self.coders, configuration.animationFormat)
             bytes = try await decodeLine.run(LoadUrgency(.low)) { () async throws(CoderError) -> [UInt8] in
                 try await BlockingWork.run { () throws(CoderError) in
-                    try StoredPicture.encode(image, options, animationFormat: format, coders)
+                    try StoredImage.encode(image, options, animationFormat: format, coders)
                 }
             }
         }
@@ -156,7 +161,7 @@ extension ImageCache {
 }
 
 extension LoadedImage {
-    /// Whether it is of the wanted kind.
+    /// Whether the image is of the wanted kind.
     func isWelcome(_ kind: ImageKind) -> Bool {
         switch kind {
         case .any: true
@@ -165,7 +170,7 @@ extension LoadedImage {
         }
     }
 
-    /// The same picture, said to be made with other options.
+    /// Returns the same image, described as decoded with other options.
     func describedBy(_ options: DecodeOptions) -> LoadedImage {
         options == self.options
             ? self

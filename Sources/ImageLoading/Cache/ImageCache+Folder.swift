@@ -2,27 +2,26 @@ public import CoderHost
 import ImageProcessing
 import Synchronization
 
-// MARK: Where it is
+// MARK: Location
 
 extension ImageCache {
     private static let directory = Mutex<String?>(nil)
 
-    /// The directory with one folder for every namespace: ``DiskCache/standardDirectory`` unless it is set; nil where
-    /// there is none, so that nothing is kept on disk.
+    /// The directory that contains a folder for every namespace; nil if nothing is kept on disk.
     ///
-    /// Setting it concerns caches that are made later.
+    /// The default is ``DiskCache/standardDirectory``. Setting it affects only caches that are created later.
     public static var defaultDirectory: String? {
         get { directory.withLock { $0 } ?? DiskCache.standardDirectory }
         set { directory.withLock { $0 = newValue } }
     }
 
-    /// The cache of an application that needs no second one; made when it is first asked for.
+    /// The default cache of an application, created on first use.
     public static let shared = ImageCache(coders: CoderHost().manager)
 
-    /// A cache with a folder of its own.
+    /// Creates a cache with its own folder.
     ///
     /// - Parameters:
-    ///   - namespace: the name of the folder; caches of one namespace share their entries on disk.
+    ///   - namespace: the name of the folder; caches with the same namespace share their entries on disk.
     ///   - directory: nil for ``defaultDirectory``.
     public convenience init(
         _ namespace: String = "default", in directory: String? = nil, coders: CodersManager,
@@ -38,5 +37,6 @@ extension ImageCache {
 }
 
 extension DiskCache: DiskCaching {
+    /// Removes expired entries, then the oldest ones above the size limit; see ``prune()``.
     public func deleteOldFiles() { prune() }
 }

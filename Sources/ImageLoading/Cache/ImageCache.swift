@@ -3,10 +3,10 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// The usual cache: pictures in memory, their bytes on disk.
+/// The standard cache: images in memory, their bytes on disk.
 ///
-/// A manager uses it through ``ImageCaching``; without one there are ``query(_:_:in:)`` and
-/// ``store(_:data:for:in:_:)``.
+/// A manager uses it through ``ImageCaching``; an application can also call ``query(_:_:in:)`` and
+/// ``store(_:data:for:in:_:)`` directly.
 ///
 ///     let cache = ImageCache("faces", coders: CoderHost().manager)
 ///     try await cache.store(image, data: bytes, for: url)
@@ -14,18 +14,18 @@ import Synchronization
 ///
 /// - Concurrency: any thread.
 public final class ImageCache: ImageCaching {
-    /// Where the pictures are, whatever the configuration says of using them.
+    /// The memory tier; it exists even if the configuration disables its use.
     public let memory: any MemoryCaching
-    /// Nil for a cache in memory alone.
+    /// The disk tier; nil for a cache in memory only.
     public let disk: (any DiskCaching)?
     let coders: CodersManager
     private let settings: Mutex<ImageCacheConfiguration>
-    /// Pictures that are read and decoded; done once for all who want the same one at the same time.
+    /// Reads and decodes in progress; callers that want the same image share one.
     let lookups = SharedWork<Lookup, Never, CacheHit?>()
     let diskLine: AdmissionQueue
     let decodeLine: AdmissionQueue
 
-    /// What one piece of work is shared by: everything that its outcome depends on.
+    /// Key of a shared read: everything that its result depends on.
     struct Lookup: Hashable, Sendable {
         var key: ExactKey
         var variant: ExactKey
@@ -33,11 +33,11 @@ public final class ImageCache: ImageCaching {
         var usesMemory: Bool
     }
 
-    /// A cache of given parts.
+    /// Creates a cache from its parts.
     ///
     /// - Parameters:
-    ///   - memory: nil makes one as the configuration says.
-    ///   - disk: nil keeps nothing on disk, and leaves no file.
+    ///   - memory: nil creates one from the configuration.
+    ///   - disk: nil for a cache without files.
     public init(
         memory: (any MemoryCaching)? = nil, disk: (any DiskCaching)?, coders: CodersManager,
         configuration: ImageCacheConfiguration = ImageCacheConfiguration()
@@ -48,45 +48,51 @@ public final class ImageCache: ImageCaching {
         self.coders = coders
         settings = Mutex(configuration)
         diskLine = AdmissionQueue(limit: configuration.maxDiskAccesses)
-        decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? processorCount)
+        decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? Machine.processorCount)
     }
 
-    /// May be changed at any time; what the two caches may keep counts at once, parts that were made stay.
+    /// The configuration; it may be changed at any time. New limits apply at once, but the tiers are not created again.
     public var configuration: ImageCacheConfiguration {
         get { settings.withLock { $0 } }
         set {
             settings.withLock { $0 = newValue }
             diskLine.limit = newValue.maxDiskAccesses
             (disk as? DiskCache)?.configuration = newValue.disk
-            decodeLine.limit = newValue.maxDecodes ?? processorCount
+            decodeLine.limit = newValue.maxDecodes ?? Machine.processorCount
             (memory as? MemoryCache)?.configuration = newValue.memory
             if !newValue.keepsImagesInMemory { memory.removeAll() }
         }
     }
 
-    // MARK: What a manager asks
+    // MARK: ImageCaching
 
+    /// Returns the image in memory; nil if there is none or the memory tier is disabled.
     public func image(for key: String) -> LoadedImage? {
         settings.withLock { $0.keepsImagesInMemory } ? memory.image(for: key) : nil
     }
 
+    /// Returns the bytes on disk or in an additional file.
     public func data(for key: String) async -> CachedData? { await bytes(for: key)?.data }
 
+    /// Stores an image in memory; a partial image is ignored.
     public func store(_ image: LoadedImage, for key: String) {
-        // What is not all there would be taken for the whole.
+        // A partial image would be taken for the complete one.
         if image.isPartial { return }
         if settings.withLock({ $0.keepsImagesInMemory }) { memory.store(image, for: key) }
     }
 
+    /// Stores bytes on disk.
     public func store(_ data: CachedData, for key: String) async throws(CoderError) {
         _ = try await inLine { disk throws(CoderError) in try disk.store(data, for: key) }
     }
 
+    /// Removes a key from the given tiers.
     public func remove(_ key: String, from tiers: CacheTiers = .all) async {
         if tiers.contains(.memory) { memory.remove(key) }
         if tiers.contains(.disk) { await onDisk { $0.remove(key) } }
     }
 
+    /// Returns the tiers that have the key.
     public func contains(_ key: String, in tiers: CacheTiers = .all) async -> CacheTiers {
         var found: CacheTiers = []
         if tiers.contains(.memory), configuration.keepsImagesInMemory, memory.contains(key) { found.insert(.memory) }
@@ -97,35 +103,37 @@ public final class ImageCache: ImageCaching {
         return found
     }
 
+    /// Removes all entries from the given tiers.
     public func clear(_ tiers: CacheTiers = .all) async {
         if tiers.contains(.memory) { memory.removeAll() }
         if tiers.contains(.disk) { await onDisk { $0.clear() } }
     }
 
-    // MARK: The disk as a whole
+    // MARK: Disk tier
 
-    /// How many entries there are on disk, and the bytes that they take.
+    /// Returns the number of entries on disk and the bytes that they occupy.
     public func calculateSize() async -> (count: Int, size: Int) { await onDisk { $0.totals } ?? (0, 0) }
 
-    /// Removes from the disk what is too old or too much.
+    /// Removes expired entries from the disk, then the oldest ones above the size limit.
     public func deleteOldFiles() async { await onDisk { $0.deleteOldFiles() } }
 
-    /// Ends the use of the cache: old files are removed, if the configuration says so.
+    /// Ends the use of the cache; removes old files if the configuration requests it.
     public func close() async {
         if configuration.prunesWhenClosed { await deleteOldFiles() }
     }
 
-    /// Does something that waits for storage, nil without a disk; also for a task that was cancelled: what is to be
-    /// removed must not stay because nobody is interested any more.
+    /// Runs `body` with the disk tier on another thread; returns nil without a disk tier.
+    ///
+    /// It also runs in a cancelled task, so that removals always happen.
     @discardableResult
     private func onDisk<R: Sendable>(_ body: @escaping @Sendable (any DiskCaching) -> R) async -> R? {
         guard let disk else { return nil }
         return try? await BlockingWork.run { () throws(CoderError) -> R in body(disk) }
     }
 
-    /// The same for reading and writing whole pictures, when its turn comes.
+    /// Reads or writes an image on disk within the limit of concurrent disk accesses; returns nil without a disk tier.
     ///
-    /// - Throws: what `body` throws; `.cancelled` when the task is cancelled before.
+    /// - Throws: what `body` throws; `.cancelled` when the task is cancelled before its turn.
     private func inLine<R: Sendable>(
         _ body: @escaping @Sendable (any DiskCaching) throws(CoderError) -> R
     ) async throws(CoderError) -> R? {
@@ -135,9 +143,9 @@ public final class ImageCache: ImageCaching {
         }
     }
 
-    // MARK: Files outside of the cache
+    // MARK: Files outside the cache
 
-    /// The bytes, and whether anybody could have sent them.
+    /// Returns the bytes of a key, and whether they may come from the network.
     func bytes(for key: String) async -> (data: CachedData, origin: ImageSource.Origin)? {
         let stored = try? await inLine { disk throws(CoderError) in disk.data(for: key) }
         if let stored, let stored { return (stored, .network) }

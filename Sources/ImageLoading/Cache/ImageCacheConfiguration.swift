@@ -1,52 +1,54 @@
 public import ImageModel
 
-/// How an ``ImageCache`` keeps pictures.
+/// The configuration of an ``ImageCache``.
 ///
-/// Everything that other caches let one set is here, or is left out for a reason. `shouldDisableiCloud` is Apple's alone.
-/// `shouldRemoveExpiredDataWhenEnterBackground` has nothing to enter; leaving is ``prunesWhenClosed``.
-/// `diskCacheReadingOptions` (mapped files) would end the process when somebody else shortens a file.
-/// `diskCacheWritingOptions` leaves no choice: an entry is written as a whole or not at all. Instead of `fileManager` and
-/// `ioQueueAttributes` there are ``makeDiskCache`` and ``maxDiskAccesses``.
+/// It covers the settings of SDWebImage's cache, with these exceptions. `shouldDisableiCloud` exists on Apple systems
+/// only. `shouldRemoveExpiredDataWhenEnterBackground` has no equivalent; ``prunesWhenClosed`` covers the end of use.
+/// `diskCacheReadingOptions` (mapped files) would crash the process when another process truncates a file.
+/// `diskCacheWritingOptions` is not needed, because writes are always atomic. ``makeDiskCache`` and ``maxDiskAccesses``
+/// replace `fileManager` and `ioQueueAttributes`.
 public struct ImageCacheConfiguration: Sendable {
     // MARK: Memory
 
-    /// Whether pictures are kept in memory at all; off also disables the table of what somebody still holds.
+    /// Whether the memory tier is used, including its weak table.
     public var keepsImagesInMemory = true
-    /// How much is kept in memory: cost, count, time to live, the weak table.
+    /// Limits of the memory tier: cost, count, time to live, weak table.
     public var memory = MemoryCacheConfiguration()
 
     // MARK: Disk
 
-    /// How much is kept on disk, and for how long: ``DiskCacheConfiguration/maxAge``, `maxSize`, `expiry`, `isDurable`,
-    /// and how often it is swept.
+    /// Limits of the disk tier: ``DiskCacheConfiguration/maxAge``, `maxSize`, `expiry`, `isDurable`, and the interval
+    /// of sweeps.
     public var disk = DiskCacheConfiguration()
-    /// Whether ``ImageCache/close()`` removes old entries; while the cache is used it does that by itself.
+    /// Whether ``ImageCache/close()`` removes old entries; during use, background sweeps do.
     public var prunesWhenClosed = true
-    /// Reads and writes at the same time; 1 for one after the other.
+    /// The number of concurrent disk reads and writes; 1 makes them sequential.
     ///
-    /// Four: a slow one does not hold up all others, and a disk gets no faster by more.
+    /// With the default of 4, one slow access does not block all others, and more would not make a disk faster.
     public var maxDiskAccesses = 4
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// Pictures that are decoded or encoded at the same time; nil for as many as there are processors.
+    /// The number of concurrent decodes and encodes; nil for the number of processors.
     public var maxDecodes: Int?
-    /// What an animation is stored as that has no file, and whose own format cannot be written.
+    /// The format for animations that have no file and whose own format cannot be written.
     public var animationFormat: ImageFormat = "gif"
 
     // MARK: Other parts
 
-    /// Makes a memory cache of another kind.
+    /// Creates a custom memory tier.
     public var makeMemoryCache: (@Sendable (_ configuration: ImageCacheConfiguration) -> any MemoryCaching)?
-    /// Makes a disk cache of another kind.
+    /// Creates a custom disk tier.
     public var makeDiskCache: DiskCacheFactory?
-    /// Asked for files outside of the cache, in this order, when it has none; they are read and never changed. Who else
-    /// may write to them is not looked at: whoever names a file here trusts it.
+    /// Functions that return paths of files outside the cache, called in order when the disk tier has no entry.
+    ///
+    /// The files are read and never changed. Their owner and permissions are not checked, so return only trusted paths.
     public var additionalPaths: [@Sendable (_ key: String) -> String?] = []
 
+    /// Creates the default configuration.
     public init() {}
 }
 
-/// Makes a disk cache for a namespace in a directory, which need not exist yet.
+/// Creates a disk tier for a namespace in a directory, which need not exist yet.
 public typealias DiskCacheFactory =
     @Sendable (_ directory: String, _ namespace: String, _ configuration: ImageCacheConfiguration) -> any DiskCaching

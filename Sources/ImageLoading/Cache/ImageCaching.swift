@@ -1,13 +1,15 @@
 public import ImageModel
 
-/// Bytes in a cache, with what was stored beside them.
+/// The bytes of a cache entry with their metadata.
 public struct CachedData: Sendable, Hashable {
+    /// Bytes of the image.
     public var bytes: [UInt8]
-    /// Anything the application wants to have back with the bytes.
+    /// Data of the application, stored with the bytes.
     public var extended: [UInt8]?
-    /// Facts that loaders and the manager keep: `etag`, `last-modified`, `url`, `coder` …
+    /// Facts that loaders and the manager store, for example `etag`, `last-modified`, `url`, `coder`.
     public var attributes: [String: String]
 
+    /// Creates the content of a cache entry.
     public init(_ bytes: [UInt8], extended: [UInt8]? = nil, attributes: [String: String] = [:]) {
         self.bytes = bytes
         self.extended = extended
@@ -15,22 +17,24 @@ public struct CachedData: Sendable, Hashable {
     }
 }
 
-/// Keeps pictures in memory and their bytes on disk, or wherever it likes.
+/// A cache for images in memory and their bytes on disk or in another store.
 ///
-/// - Concurrency: any thread. Calls with `async` may wait for storage; the others may not.
+/// - Concurrency: any thread. Calls with `async` may wait for storage; the others must not block.
 public protocol ImageCaching: Sendable {
-    /// The picture in memory, if there is one.
+    /// Returns the image in memory; nil if there is none.
     func image(for key: String) -> LoadedImage?
-    /// The bytes on disk, if there are any; whatever is wrong with them is a miss.
+    /// Returns the bytes on disk; nil if there are none or they are damaged.
     func data(for key: String) async -> CachedData?
-    /// Keeps a picture in memory.
+    /// Stores an image in memory.
     func store(_ image: LoadedImage, for key: String)
-    /// Keeps bytes on disk.
+    /// Stores bytes on disk.
     ///
-    /// - Throws: `.inputOutput` when they could not be kept; nobody's request fails for that.
+    /// - Throws: `.inputOutput` when the bytes cannot be stored; a load does not fail because of it.
     func store(_ data: CachedData, for key: String) async throws(CoderError)
+    /// Removes a key from the given tiers.
     func remove(_ key: String, from tiers: CacheTiers) async
-    /// The tiers that have something.
+    /// Returns the tiers that have the key.
     func contains(_ key: String, in tiers: CacheTiers) async -> CacheTiers
+    /// Removes all entries from the given tiers.
     func clear(_ tiers: CacheTiers) async
 }

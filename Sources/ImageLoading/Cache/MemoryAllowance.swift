@@ -1,23 +1,26 @@
 import CoderHost
 
-/// The memory that this process may have.
+/// The memory that this process may use.
 enum MemoryAllowance {
-    /// That of the machine, or less where a control group says so.
+    /// The memory of the machine, or the limit of the control group if it is lower.
     static let bytes = bytes(
         machine: SystemText.read("/proc/meminfo").flatMap(total), group: SystemText.ownGroup.map { $0 + "/memory.max" })
 
+    /// Returns the available memory in bytes.
+    ///
     /// - Parameters:
-    ///   - machine: bytes that the machine has; nil where it does not say.
+    ///   - machine: memory of the machine in bytes; nil if unknown.
     ///   - group: the file with the limit of the control group.
     static func bytes(machine: Int?, group: String?) -> Int {
-        // Where nobody says anything, a small machine is the safe guess.
+        // If the size is unknown, assume a small machine.
         let most = machine ?? 1 << 30
-        // "max" is no number, and no limit.
+        // "max" is not a number and means no limit.
         guard let text = group.flatMap(SystemText.read), let limit = Int(text.trimmed), limit > 0 else { return most }
         return min(most, limit)
     }
 
-    /// Bytes out of a line such as "MemTotal:       24600276 kB".
+    /// Parses a line such as "MemTotal:       24600276 kB" to bytes.
+    ///
     /// - Source: proc_meminfo(5).
     static func total(_ text: String) -> Int? {
         for line in text.split(separator: "\n") where line.hasPrefix("MemTotal:") {
@@ -29,16 +32,16 @@ enum MemoryAllowance {
     }
 }
 
-/// What the kernel tells in small files.
+/// Small text files of the kernel.
 enum SystemText {
     static func read(_ path: String) -> String? {
         guard let file = try? File(reading: path), let bytes = try? file.bytes(at: 0, count: 4096) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The folder of the control group (version 2) that this process is in; nil where there is none.
+    /// The folder of this process's control group (version 2); nil if there is none.
     ///
-    /// In a container its own group looks like the root; the true root has neither a limit nor anything else to say.
+    /// Inside a container the own group appears as the root. The real root has no limit.
     /// - Source: cgroups(7), "/proc/pid/cgroup".
     static let ownGroup: String? = read("/proc/self/cgroup").flatMap { group(in: $0) }
 
@@ -52,7 +55,7 @@ enum SystemText {
 }
 
 extension String {
-    /// Without blanks at its ends.
+    /// The text without white space at both ends.
     var trimmed: String {
         let isBlank = { (byte: UInt8) in byte == 32 || (9...13).contains(byte) }
         let bytes = utf8

@@ -2,15 +2,15 @@ import CoderHost
 import ImageProcessing
 import Synchronization
 
-/// Keeps pictures in memory, the least recently used make room first.
+/// Keeps images in memory and evicts the least recently used ones first.
 ///
-/// Limits hold at every moment, exactly. Behind them stands a table of what was stored and somebody else still holds.
-/// - Concurrency: any thread. Pictures are let go outside the lock, so nobody waits for large memory to be freed.
+/// Every call enforces the limits exactly. A weak table also finds evicted images that the application still holds.
+/// - Concurrency: any thread. Images are released outside the lock, so no caller waits while large memory is freed.
 public final class MemoryCache: MemoryCaching {
     fileprivate struct Entry {
         var image: LoadedImage
         var cost: Int
-        /// Nanoseconds of the cache's clock; nil for never.
+        /// Nanoseconds of the cache's clock; nil if the image never expires.
         var deadline: UInt64?
     }
 
@@ -25,7 +25,7 @@ public final class MemoryCache: MemoryCaching {
         var strong = RecencyList<Entry>()
         var cost = 0
         var weak: [ExactKey: WeakEntry] = [:]
-        /// The size of the weak table at which it is cleared of what is gone.
+        /// The size of the weak table at which released images are removed from it.
         var sweepAt = Self.smallestSweep
         var statistics = MemoryCacheStatistics()
 
@@ -33,16 +33,19 @@ public final class MemoryCache: MemoryCaching {
     }
 
     private let state: Mutex<State>
-    /// Nanoseconds on a clock that never goes back.
+    /// Nanoseconds on a monotonic clock.
     private let now: @Sendable () -> UInt64
     private let pressure: MemoryPressure?
     private let observation = Mutex<MemoryPressure.Observation?>(nil)
 
+    /// Creates a cache that uses the shared memory pressure monitor.
     public convenience init(_ configuration: MemoryCacheConfiguration = MemoryCacheConfiguration()) {
         self.init(configuration, pressure: .shared)
     }
 
-    /// - Parameter pressure: says when the system runs out of memory; nil for nobody.
+    /// Creates a cache.
+    ///
+    /// - Parameter pressure: reports memory shortage; nil for no reports.
     public convenience init(_ configuration: MemoryCacheConfiguration, pressure: MemoryPressure?) {
         self.init(configuration, pressure: pressure, now: { monotonicNow() })
     }
@@ -58,7 +61,7 @@ public final class MemoryCache: MemoryCaching {
 
     // MARK: Configuration
 
-    /// May be changed at any time: what is then too much is let go at once.
+    /// The configuration; it may be changed at any time, and new limits are enforced at once.
     public var configuration: MemoryCacheConfiguration {
         get { state.withLock { $0.configuration } }
         set {
@@ -86,7 +89,7 @@ public final class MemoryCache: MemoryCaching {
         former?.cancel()
     }
 
-    /// Lets half of the pictures go, by their cost, or all; what somebody else holds can still be found.
+    /// Releases half of the images by cost, or all; images that the application holds can still be found.
     func relieve(_ level: MemoryPressure.Level) {
         switch level {
         case .moderate: trim(toCost: statistics.cost / 2)
@@ -94,8 +97,9 @@ public final class MemoryCache: MemoryCaching {
         }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
+    /// Returns the image of a key, and marks it as used.
     public func image(for key: String) -> LoadedImage? {
         let key = ExactKey(key)
         let (image, removed) = state.withLock { $0.image(for: key, now) }
@@ -103,6 +107,7 @@ public final class MemoryCache: MemoryCaching {
         return image
     }
 
+    /// Whether an image is kept for a key; does not mark it as used.
     public func contains(_ key: String) -> Bool {
         let key = ExactKey(key)
         return state.withLock { state in
@@ -114,13 +119,14 @@ public final class MemoryCache: MemoryCaching {
 
     private func isOver(_ deadline: UInt64?) -> Bool { deadline.map { now() >= $0 } ?? false }
 
+    /// Stores an image with the cost of its pixels and the default time to live.
     public func store(_ image: LoadedImage, for key: String) { store(image, for: key, cost: nil) }
 
-    /// Keeps a picture in the place of another one of the same key.
+    /// Stores an image, replacing an older one of the same key.
     ///
     /// - Parameters:
-    ///   - cost: nil for that of its pixels.
-    ///   - timeToLive: nil for that of all others.
+    ///   - cost: bytes; nil for the bytes of its pixels.
+    ///   - timeToLive: nil for the default of the configuration.
     public func store(_ image: LoadedImage, for key: String, cost: Int?, timeToLive: Duration? = nil) {
         let key = ExactKey(key)
         let cost = min(max(0, cost ?? image.memoryCost), Self.highestCost)
@@ -133,7 +139,7 @@ public final class MemoryCache: MemoryCaching {
         _ = removed
     }
 
-    /// A terabyte: the sum of many cannot overflow, and no picture is larger.
+    /// A terabyte: no image is larger, and the sum of many costs cannot overflow.
     private static let highestCost = 1 << 40
 
     private static func deadline(_ now: UInt64, _ duration: Duration) -> UInt64 {
@@ -147,6 +153,7 @@ public final class MemoryCache: MemoryCaching {
             ? .max : end.partialValue + UInt64(attoseconds) / 1_000_000_000
     }
 
+    /// Removes the image of a key.
     public func remove(_ key: String) {
         let key = ExactKey(key)
         let removed = state.withLock { state -> Entry? in
@@ -158,7 +165,7 @@ public final class MemoryCache: MemoryCaching {
         _ = removed
     }
 
-    /// Forgets everything, also what somebody else holds.
+    /// Removes all images, including images that the application still holds.
     public func removeAll() {
         let removed = state.withLock { state in
             state.weak = [:]
@@ -169,12 +176,12 @@ public final class MemoryCache: MemoryCaching {
         _ = removed
     }
 
-    // MARK: Room
+    // MARK: Limits
 
-    /// Lets pictures go, the least recently used first, until they cost no more than `cost`.
+    /// Evicts the least recently used images until the total cost is at most `cost`.
     public func trim(toCost cost: Int) { trim(toCost: cost, count: nil) }
 
-    /// Lets pictures go, the least recently used first, until there are no more than `count`.
+    /// Evicts the least recently used images until at most `count` are left.
     public func trim(toCount count: Int) { trim(toCost: nil, count: count) }
 
     private func trim(toCost cost: Int?, count: Int?) {
@@ -182,7 +189,7 @@ public final class MemoryCache: MemoryCaching {
         _ = removed
     }
 
-    /// Lets go what is too old; otherwise that happens when it is asked for, or when room is needed.
+    /// Removes expired images at once; otherwise they are removed when they are read or when room is needed.
     ///
     /// - Complexity: O(n).
     public func removeExpired() {
@@ -197,6 +204,7 @@ public final class MemoryCache: MemoryCaching {
         _ = removed
     }
 
+    /// Counters and current usage.
     public var statistics: MemoryCacheStatistics {
         state.withLock { state in
             var statistics = state.statistics
@@ -207,12 +215,12 @@ public final class MemoryCache: MemoryCaching {
         }
     }
 
-    /// The keys of what is kept, the most recently used first.
+    /// The keys of the kept images, the most recently used first.
     var keys: [String] { state.withLock { $0.strong.keys } }
 }
 
 extension MemoryCache.State {
-    /// What is found, and what had to go for it.
+    /// Returns the image of a key, and the entries that had to be removed.
     fileprivate mutating func image(
         for key: ExactKey, _ now: () -> UInt64
     ) -> (image: LoadedImage?, removed: [MemoryCache.Entry]) {
@@ -238,15 +246,15 @@ extension MemoryCache.State {
         }
         statistics.hits += 1
         statistics.weakHits += 1
-        // Somebody wants it again, so it is kept again.
+        // The image is in use again, so it is kept again.
         return (image, keep(MemoryCache.Entry(image: image, cost: entry.cost, deadline: entry.deadline), for: key))
     }
 
-    /// Keeps a picture as far as the limits allow, and answers what had to go for it.
+    /// Keeps an image within the limits, and returns the removed entries.
     fileprivate mutating func keep(_ entry: MemoryCache.Entry, for key: ExactKey) -> [MemoryCache.Entry] {
         if let maxCost = configuration.maxCost, !Self.allows(entry.cost, maxCost, configuration.maxEntryShare) {
             statistics.refusals += 1
-            // The former one is out of date.
+            // The older image of this key is outdated.
             guard let former = strong.remove(key) else { return [] }
             cost -= former.cost
             return [former]
@@ -288,10 +296,10 @@ extension MemoryCache.State {
         weak[key] = MemoryCache.WeakEntry(image: image, cost: cost, deadline: deadline)
     }
 
-    /// Clears the table of pictures that are gone.
+    /// Removes released images from the weak table.
     ///
-    /// It doubles between two sweeps, so they cost each store the same on average, and it has at most twice as many
-    /// entries as there are pictures.
+    /// The table doubles in size between two sweeps. So the average cost per store is constant, and the table has at
+    /// most twice as many entries as live images.
     fileprivate mutating func sweep(alsoIf isOver: (MemoryCache.WeakEntry) -> Bool) {
         weak = weak.filter { $0.value.image != nil && !isOver($0.value) }
         sweepAt = max(Self.smallestSweep, 2 * weak.count)

@@ -1,70 +1,77 @@
-/// Keeps pictures in memory; what stands in front of the disk in an ``ImageCache``.
+/// Keeps images in memory; the memory tier of an ``ImageCache``.
 ///
-/// - Concurrency: any thread; no call waits for anything slow.
+/// - Concurrency: any thread; calls must not block.
 public protocol MemoryCaching: Sendable {
-    /// The picture, if it is there; a use of it.
+    /// Returns the image of a key, and marks it as used.
     func image(for key: String) -> LoadedImage?
+    /// Stores an image.
     func store(_ image: LoadedImage, for key: String)
+    /// Removes the image of a key.
     func remove(_ key: String)
+    /// Removes all images.
     func removeAll()
-    /// Whether ``image(for:)`` would answer; no use of it.
+    /// Whether ``image(for:)`` would return an image; does not mark it as used.
     func contains(_ key: String) -> Bool
 }
 
-/// How much a ``MemoryCache`` keeps, and for how long.
+/// The limits of a ``MemoryCache``.
 public struct MemoryCacheConfiguration: Sendable, Hashable {
-    /// Bytes of pixels that are kept at most; nil for no limit.
+    /// Limit for the bytes of all pixels; nil for no limit.
     ///
-    /// ``standardMaxCost`` unless somebody says otherwise: without a limit, as in other caches, a server would keep
-    /// pictures until it has no memory.
+    /// The default is ``standardMaxCost``. Without a limit, a server would keep images until it runs out of memory.
     public var maxCost: Int?
-    /// Pictures that are kept at most; nil for no limit. Their cost says more, so there is none by itself.
+    /// Limit for the number of images; nil, the default, for no limit, because the cost matters more.
     public var maxCount: Int?
-    /// The share of ``maxCost``, 0…1, that one picture may have; larger ones are not kept.
+    /// The share of ``maxCost``, 0…1, that one image may use; larger images are not kept.
     ///
-    /// A tenth: a single giant would push out all others, and is the first to be pushed out.
+    /// The default is a tenth: a single huge image would otherwise evict all others.
     public var maxEntryShare = 0.1
-    /// How long a picture is kept after it was stored; nil for as long as there is room.
+    /// The time that an image is kept after it was stored; nil for no time limit.
     public var timeToLive: Duration?
-    /// Whether a picture that somebody still holds is found, although there was no room to keep it.
+    /// Whether an evicted image can still be found while the application holds it.
     ///
-    /// On, because it costs a few words for each picture and saves a second copy of the same pixels.
+    /// On by default: it costs a few words per image and avoids a second copy of the same pixels.
     public var usesWeakTable = true
-    /// Whether pictures are let go when the system runs out of memory; see ``MemoryPressure``.
+    /// Whether images are released when the system runs out of memory; see ``MemoryPressure``.
     public var respondsToPressure = true
 
+    /// Creates a configuration with limits for cost and count.
     public init(maxCost: Int? = standardMaxCost, maxCount: Int? = nil) {
         self.maxCost = maxCost
         self.maxCount = maxCount
     }
 
-    /// 15 % of the memory that this process may have, and 768 MiB at most.
+    /// 15 % of the memory that this process may use, at most 768 MiB.
     ///
-    /// That is the machine's, or what a control group leaves of it; looked up once.
+    /// That memory is the machine's, or the limit of the control group if it is lower. It is read once.
     public static let standardMaxCost = standardMaxCost(ofMemory: MemoryAllowance.bytes)
 
     static func standardMaxCost(ofMemory bytes: Int) -> Int { min(bytes / 100 * 15, 768 << 20) }
 }
 
-/// What a ``MemoryCache`` has done, and what it has.
+/// Counters and current usage of a ``MemoryCache``.
 public struct MemoryCacheStatistics: Sendable, Hashable {
-    /// Pictures that were found, those of the weak table included.
+    /// Lookups that found an image, including the weak table.
     public var hits = 0
-    /// Pictures that were found only because somebody still held them.
+    /// Lookups that found an image only in the weak table.
     public var weakHits = 0
+    /// Lookups that found no image.
     public var misses = 0
+    /// Calls that stored an image.
     public var stores = 0
-    /// Pictures that were stored, but are larger than one may be.
+    /// Images that were not kept because they exceed the share of one image.
     public var refusals = 0
-    /// Pictures that made room for others or for the system.
+    /// Images that were removed because of a limit or of memory pressure.
     public var evictions = 0
+    /// Images that were removed because of their age.
     public var expirations = 0
-    /// Pictures that are kept now.
+    /// Images that are currently kept.
     public var count = 0
-    /// Bytes that they have together.
+    /// Bytes of the currently kept images.
     public var cost = 0
-    /// Entries of the weak table, with those whose picture is gone and that were not cleared away yet.
+    /// Entries of the weak table, including released images that were not yet removed.
     public var weakCount = 0
 
+    /// Creates counters of zero.
     public init() {}
 }

@@ -2,32 +2,33 @@ import CoderHost
 import ImageProcessing
 import Synchronization
 
-/// Tells caches when the system runs out of memory.
+/// Notifies caches when the system runs out of memory.
 ///
-/// One thread waits for all of them; there is none while nobody asks. The kernel's pressure stall information is what it
-/// waits for: an alarm where the process may set one, or else a look at the averages every other second, or at the
-/// events of the own control group.
+/// One thread waits on behalf of all observers; without observers there is no thread. It waits for a trigger of the
+/// kernel's pressure stall information if the process may set one. Otherwise it reads the averages, or the events of
+/// its control group, every two seconds.
 /// - Concurrency: any thread.
 public final class MemoryPressure: Sendable {
+    /// The severity of a shortage.
     public enum Level: Sendable, Hashable {
-        /// Memory runs short.
+        /// Memory is short.
         case moderate
-        /// It still does, shortly after something was done about it.
+        /// Memory is still short after observers were notified recently.
         case critical
     }
 
-    /// How memory is watched.
+    /// The way memory is watched.
     public enum Watch: Sendable, Hashable {
-        /// The kernel calls, by this file.
+        /// The kernel sends notifications through this file.
         case trigger(String)
-        /// This file is looked at from time to time.
+        /// This file is read periodically.
         case samples(String)
-        /// The system tells nothing; nobody will be called.
+        /// The system provides no information; observers are never called.
         case unavailable
     }
 
-    /// That of the process.
-    public static let shared = MemoryPressure { PressurePlaces().source() }
+    /// The monitor that all caches of the process share.
+    public static let shared = MemoryPressure { PressureFiles().source() }
 
     private struct State {
         var observers: [Int: @Sendable (Level) -> Void] = [:]
@@ -40,8 +41,8 @@ public final class MemoryPressure: Sendable {
     private let makeSource: @Sendable () -> (any PressureSource)?
     private let now: @Sendable () -> UInt64
 
-    /// Alarms that follow within ten seconds are one shortage that goes on: five windows of the kernel's alarm, which is
-    /// raised once in each of them at most.
+    /// Notifications within ten seconds belong to the same shortage: this is five windows of the kernel's trigger,
+    /// which fires at most once per window.
     private static let memory: UInt64 = 10_000_000_000
 
     init(
@@ -52,28 +53,29 @@ public final class MemoryPressure: Sendable {
         self.makeSource = makeSource
     }
 
-    /// How memory is watched now; nil while nobody asks for it.
+    /// The way memory is watched; nil without observers.
     public var watch: Watch? {
         state.withLock { state in state.observers.isEmpty ? nil : state.source?.kind ?? .unavailable }
     }
 
-    /// Somebody who is told; until it is cancelled, or until it goes.
+    /// A registered observer; it ends when it is cancelled or released.
     public final class Observation: Sendable {
         private let end: @Sendable () -> Void
         fileprivate init(_ end: @escaping @Sendable () -> Void) { self.end = end }
         deinit { end() }
+        /// Ends the observation.
         public func cancel() { end() }
     }
 
-    /// Calls `body` whenever memory runs short.
+    /// Calls `body` whenever memory is short.
     ///
-    /// - Parameter body: on a thread of its own; what it lets go is gone before the next alarm is looked at.
+    /// - Parameter body: called on a separate thread; the next notification is read only after it returns.
     public func observe(_ body: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = state.withLock { state in
             state.next += 1
             state.observers[state.next] = body
             if state.source == nil, let source = makeSource() {
-                // Without a thread there is nothing to wait with.
+                // Without a thread, notifications cannot be received.
                 let isRunning = BackgroundThread.start { [weak self] in
                     while source.wait() { self?.raise() }
                     self?.forget(source)
@@ -101,7 +103,7 @@ public final class MemoryPressure: Sendable {
         state.withLock { state in if state.source === source { state.source = nil } }
     }
 
-    /// Tells everybody.
+    /// Calls all observers.
     func raise() {
         let (observers, level) = state.withLock { state in
             let time = now()

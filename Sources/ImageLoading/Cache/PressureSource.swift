@@ -1,22 +1,22 @@
 import CoderHost
 
-/// Notices that memory runs short.
+/// Detects memory shortage.
 ///
-/// - Concurrency: ``wait()`` is called by one thread; ``stop()`` by any, once, for good.
+/// - Concurrency: one thread calls ``wait()``; any thread calls ``stop()``, once.
 protocol PressureSource: AnyObject, Sendable {
     var kind: MemoryPressure.Watch { get }
-    /// Blocks until memory runs short (true), or until it makes no sense to go on (false).
+    /// Blocks until memory is short (true), or until the source ends (false).
     func wait() -> Bool
     func stop()
 }
 
-/// Where the kernel tells of memory; other places are for tests.
-struct PressurePlaces: Sendable {
+/// The kernel files to use; tests replace them.
+struct PressureFiles: Sendable {
     var system = "/proc/pressure/memory"
-    /// The folder of the control group; nil where there is none.
+    /// The folder of the control group; nil if there is none.
     var group = SystemText.ownGroup
 
-    /// The best source that this system has; nil where there is none.
+    /// Returns the best source that this system offers; nil if there is none.
     func source() -> (any PressureSource)? {
         let files = [system] + (group.map { ["\($0)/memory.pressure"] } ?? [])
         for path in files {
@@ -29,27 +29,27 @@ struct PressurePlaces: Sendable {
     }
 }
 
-/// Looks at a file of the kernel every other second, where the kernel does not call by itself.
+/// Reads a kernel file every two seconds, for systems without a trigger.
 final class PressureSampler: PressureSource {
     enum Content: Sendable {
         /// `some avg10=1.23 avg60=… total=…`, and the same for `full`.
         case averages
-        /// `high 0`, `max 0` and so on, one in a line.
+        /// `high 0`, `max 0` and so on, one per line.
         case events
     }
 
-    /// The share of the last ten seconds, in percent, that something waited for memory: the same as what triggers ask
-    /// for.
+    /// The share of the last ten seconds, in percent, in which a task waited for memory; equals the threshold of
+    /// triggers.
     static let highAverage = 7.5
 
     private let path: String
     private let content: Content
-    private let alarm: WaitingPlace
+    private let alarm: WakeupSignal
     private let milliseconds: Int
 
-    /// Nil when there is no such file, or when it says something else.
+    /// Returns nil if the file does not exist or has another format.
     init?(_ path: String, _ content: Content, milliseconds: Int = 2000) {
-        guard let alarm = WaitingPlace(), let text = SystemText.read(path) else { return nil }
+        guard let alarm = WakeupSignal(), let text = SystemText.read(path) else { return nil }
         if Self.measure(text, content) == nil { return nil }
         self.path = path
         self.content = content
@@ -75,6 +75,8 @@ final class PressureSampler: PressureSource {
         return false
     }
 
+    /// Returns the current value of a file: an average in percent, or a number of events.
+    ///
     /// - Source: Documentation/accounting/psi.rst; Documentation/admin-guide/cgroup-v2.rst, "memory.events".
     static func measure(_ text: String, _ content: Content) -> Double? {
         var sum: Double?

@@ -1,11 +1,11 @@
-/// Values by key, in the order of their last use.
+/// A dictionary that orders its values by their last use.
 ///
-/// The links stand in an array, so that neither a use nor an eviction allocates anything.
-/// - Complexity: O(1) for everything but ``removeAll()``.
+/// The links are stored in an array, so neither a use nor an eviction allocates memory.
+/// - Complexity: O(1), except ``removeAll()``.
 struct RecencyList<Value> {
     private struct Node {
         var key: ExactKey
-        /// Nil for a place that is free.
+        /// Nil for a free place.
         var value: Value?
         var newer: Int32
         var older: Int32
@@ -17,14 +17,14 @@ struct RecencyList<Value> {
     private var places: [ExactKey: Int32] = [:]
     private var newest = Self.none
     private var oldest = Self.none
-    /// Free places are chained by `older`.
+    /// Free places are linked through `older`.
     private var free = Self.none
 
     var count: Int { places.count }
 
     func contains(_ key: ExactKey) -> Bool { places[key] != nil }
 
-    /// The value, which is the newest from now on.
+    /// Returns a value, and makes it the newest.
     mutating func use(_ key: ExactKey) -> Value? {
         guard let place = places[key] else { return nil }
         if place != newest {
@@ -34,10 +34,10 @@ struct RecencyList<Value> {
         return nodes[Int(place)].value
     }
 
-    /// The value, which becomes no newer.
+    /// Returns a value without changing the order.
     func peek(_ key: ExactKey) -> Value? { places[key].flatMap { nodes[Int($0)].value } }
 
-    /// Puts a value in as the newest and answers the one that it replaces.
+    /// Inserts a value as the newest, and returns the value that it replaces.
     mutating func insert(_ value: Value, for key: ExactKey) -> Value? {
         if let place = places[key] {
             let former = nodes[Int(place)].value
@@ -73,14 +73,14 @@ struct RecencyList<Value> {
         return vacate(oldest)
     }
 
-    /// Removes all values and answers them.
+    /// Removes all values and returns them.
     mutating func removeAll() -> [Value] {
         let values = nodes.compactMap(\.value)
         self = RecencyList()
         return values
     }
 
-    /// Removes the values that meet a condition and answers them.
+    /// Removes the values that meet a condition and returns them.
     ///
     /// - Complexity: O(n).
     mutating func removeAll(where condition: (Value) -> Bool) -> [Value] {

@@ -1,25 +1,25 @@
-/// What an address is for, as far as that decides whether it may be connected to.
+/// The purpose of an address; determines whether the downloader may connect to it.
 public enum AddressClass: String, Sendable, Hashable, CaseIterable {
-    /// The internet.
+    /// Public internet.
     case global
     case loopback
     case `private`
     case linkLocal
-    /// Between a provider and its customers.
+    /// Between a provider and its customers (RFC 6598).
     case shared
     case unspecified
     case multicast
     case broadcast
-    /// Documentation, benchmarks, discard, and what nobody has been given.
+    /// Documentation, benchmarks, discard, and unassigned addresses.
     case reserved
-    /// An IPv6 address that leads to an IPv4 one by a way that nobody needs any more.
+    /// An IPv6 address that contains an IPv4 address, in an obsolete transition scheme.
     case tunnelled
 
-    /// Everything that an address is: itself, and the addresses inside of it.
+    /// Returns the classes of an address and of all addresses inside it.
     static func all(of address: IPAddress) -> Set<AddressClass> {
         var result: Set<AddressClass> = [of(address)]
         for inner in embedded(in: address) {
-            // A mapped one is nothing but another spelling, and IPv6-only networks reach the others by NAT64.
+            // A mapped address is only another spelling, and IPv6-only networks need NAT64 to reach IPv4 addresses.
             if mapped.contains(address) || nat64.contains(address) { result.remove(.tunnelled) }
             result.formUnion(all(of: inner))
         }
@@ -29,16 +29,16 @@ public enum AddressClass: String, Sendable, Hashable, CaseIterable {
     private static func of(_ address: IPAddress) -> AddressClass {
         if address.isV6, isISATAP(address) { return .tunnelled }
         for (network, kind) in address.isV6 ? v6 : v4 where network.contains(address) { return kind }
-        // Of IPv6 only 2000::/3 has been given to anybody.
+        // IANA has assigned only 2000::/3 for global IPv6 addresses.
         return address.isV6 && address.value >> 125 != 1 ? .reserved : .global
     }
 
-    /// The IPv4 addresses in an IPv6 one.
+    /// Returns the IPv4 addresses inside an IPv6 address.
     private static func embedded(in address: IPAddress) -> [IPAddress] {
         guard address.isV6 else { return [] }
         func v4(_ shift: UInt128) -> IPAddress { IPAddress(v4: UInt32(truncatingIfNeeded: address.value >> shift)) }
         if isISATAP(address) { return [v4(0)] }
-        // ::1 and :: are themselves, and nothing inside.
+        // ::1 and :: contain no other address.
         if address.value <= 1 { return [] }
         if mapped.contains(address) || translated.contains(address) || compatible.contains(address)
             || nat64.contains(address)
@@ -46,7 +46,7 @@ public enum AddressClass: String, Sendable, Hashable, CaseIterable {
             return [v4(0)]
         }
         if sixToFour.contains(address) { return [v4(80)] }
-        // Server, and the client with every bit turned.
+        // The server's address, and the client's address with inverted bits.
         if teredo.contains(address) { return [v4(64), IPAddress(v4: ~UInt32(truncatingIfNeeded: address.value))] }
         // The prefix may be of 48, 56, 64 or 96 bits; bits 64 to 71 are skipped (RFC 6052 §2.2).
         if localNAT64.contains(address) {
@@ -70,7 +70,7 @@ public enum AddressClass: String, Sendable, Hashable, CaseIterable {
         return middle & ~0x0200_0000 == 0x5EFE
     }
 
-    // MARK: Tables, the most special first
+    // MARK: Tables, the most specific network first
 
     private static let mapped = network("::ffff:0:0/96")
     private static let translated = network("::ffff:0:0:0/96")
@@ -117,7 +117,7 @@ public enum AddressClass: String, Sendable, Hashable, CaseIterable {
         (network("3fff::/20"), .reserved),
         (network("fc00::/7"), .private),
         (network("fe80::/10"), .linkLocal),
-        // site-local, which was there before fc00::/7
+        // site-local, the predecessor of fc00::/7
         (network("fec0::/10"), .private),
         (network("ff00::/8"), .multicast),
     ]

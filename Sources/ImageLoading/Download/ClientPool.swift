@@ -6,14 +6,14 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// HTTP clients, each of which can connect to one address only: the one that was looked at.
+/// HTTP clients; each connects to only one address, which was checked before.
 ///
-/// Those in use stay; of the others the ones used last are kept for the next request. Every client is shut down.
+/// The pool keeps the most recently used idle clients for later requests, and shuts down all clients in the end.
 final class ClientPool: Sendable {
     struct Key: Hashable, Sendable {
         var host: String
         var address: IPAddress
-        /// Whether the host is a name, so that the client has to be told the address.
+        /// Whether the host is a name; then the client is configured with the address.
         var isName: Bool
         var usesTLS = false
         var allowsInvalidCertificates: Bool
@@ -37,7 +37,7 @@ final class ClientPool: Sendable {
         var entries: [Key: Entry] = [:]
         var clock = 0
         var isClosed = false
-        /// Uses that have not ended, and clients that are being shut down.
+        /// Uses in progress, and clients that are being shut down.
         var pending = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -47,10 +47,10 @@ final class ClientPool: Sendable {
 
     init(_ settings: Settings) { self.settings = settings }
 
-    /// Clients that exist.
+    /// The number of clients.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Lends the client for an address; nil when the pool is closed.
+    /// Calls `body` with the client for an address; returns nil when the pool is closed.
     func withClient<R: Sendable>(_ key: Key, _ body: (HTTPClient) async -> R) async -> R? {
         guard let client = take(key) else { return nil }
         let result = await body(client)
@@ -58,7 +58,7 @@ final class ClientPool: Sendable {
         if idle.isEmpty {
             leave()
         } else {
-            // A server that is slow to part with a connection keeps nobody waiting but ``shutdown()``.
+            // Only ``shutdown()`` waits for servers that are slow to close a connection.
             Task {
                 for client in idle { await end(client) }
                 leave()
@@ -80,7 +80,7 @@ final class ClientPool: Sendable {
         }
     }
 
-    /// Clients that are of no use any more.
+    /// Ends a use; returns the clients to shut down.
     private func giveBack(_ key: Key) -> [HTTPClient] {
         state.withLock { state in
             state.entries[key]?.users -= 1
@@ -109,7 +109,7 @@ final class ClientPool: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Ends all clients, and waits until the last one that is in use has ended, too.
+    /// Shuts down all clients, and waits until the last use has ended.
     func shutdown() async {
         let idle = state.withLock { state in
             state.isClosed = true
@@ -126,7 +126,7 @@ final class ClientPool: Sendable {
     }
 
     deinit {
-        // Nobody uses one, or there would be somebody who holds this.
+        // No use is in progress, because every use holds a reference to this pool.
         let clients = state.withLock { $0.entries.values.map(\.client) }
         if clients.isEmpty { return }
         Task { for client in clients { try? await client.shutdown() } }
@@ -141,15 +141,15 @@ final class ClientPool: Sendable {
         configuration.httpVersion = .http1Only
         let checksName = key.isName && key.usesTLS && !key.allowsInvalidCertificates
         configuration.http1_1ConnectionDebugInitializer = { channel in
-            let guarded = AnswerGuard.watch(channel)
+            let guarded = ResponseGuard.watch(channel)
             return checksName ? guarded.flatMap { PeerName.check(key.host, channel) } : guarded
         }
-        // The line in front of the downloader is what limits connections.
+        // The queue of the downloader limits the number of connections.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.idleTimeout = .seconds(30)
         var tls = TLSConfiguration.makeClientConfiguration()
-        // Older versions are withdrawn (RFC 8996).
+        // RFC 8996 deprecates older versions.
         tls.minimumTLSVersion = .tlsv12
         if key.allowsInvalidCertificates { tls.certificateVerification = .none }
         if !settings.trusted.isEmpty { tls.additionalTrustRoots = [.certificates(settings.trusted)] }

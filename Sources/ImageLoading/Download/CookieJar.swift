@@ -2,16 +2,16 @@ import FoundationEssentials
 import ImageProcessing
 import Synchronization
 
-/// Cookies in memory, each for the one host that set it.
+/// Cookies in memory, each for the host that set it.
 ///
-/// A cookie for a whole domain is sent to its own host alone: pictures need no more.
+/// A cookie for a whole domain is sent only to the host that set it, which is enough for images.
 final class CookieJar: Sendable {
     private struct Cookie {
         var name: String
         var value: String
         var path: String
         var isSecure: Bool
-        /// Seconds since 1970; nil for as long as the jar lives.
+        /// Seconds since 1970; nil to keep the cookie as long as the jar.
         var expires: Int?
     }
 
@@ -23,7 +23,7 @@ final class CookieJar: Sendable {
 
     static var now: Int { Int(Date().timeIntervalSince1970) }
 
-    /// Keeps what one `Set-Cookie` says.
+    /// Stores the cookie of a `Set-Cookie` field.
     ///
     /// - Source: RFC 6265 §5.2, §5.3.
     func store(_ field: String, from address: WebAddress, now: Int = CookieJar.now) {
@@ -64,7 +64,7 @@ final class CookieJar: Sendable {
         }
     }
 
-    /// The `Cookie` field for a request; nil when there is nothing to send.
+    /// Returns the `Cookie` field for a request; nil if no cookie applies.
     func field(for address: WebAddress, now: Int = CookieJar.now) -> String? {
         let list = hosts.withLock { $0[address.host] ?? [] }.filter { cookie in
             (cookie.expires.map { $0 > now } ?? true) && (!cookie.isSecure || address.scheme == .https)

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Metrics
 
-/// What is counted, and under which name.
+/// The metrics of downloads.
 enum DownloadMetrics {
     private static let requests = Counter(label: "coderhost_fetch_requests_total")
     private static let redirects = Counter(label: "coderhost_fetch_redirects_total")
@@ -11,17 +11,17 @@ enum DownloadMetrics {
     private static let duration = Timer(label: "coderhost_fetch_duration_seconds")
     private static let inProgress = Meter(label: "coderhost_fetch_in_progress")
 
-    /// A request was sent; redirects and repetitions count.
+    /// Counts a sent request, including redirects and retries.
     static func requested() { requests.increment() }
     static func redirected() { redirects.increment() }
     static func retried() { retries.increment() }
-    /// A transfer went on where an earlier one was cut.
+    /// Counts a resumed download.
     static func resumed() { resumptions.increment() }
-    /// Bytes of a body.
+    /// Counts received bytes of bodies.
     static func received(_ count: Int) { bytes.increment(by: count) }
     static func began() { inProgress.increment() }
 
-    /// A transfer has brought its last byte, or failed.
+    /// Records the duration of a download that has finished or failed.
     static func ended(after time: Duration) {
         inProgress.decrement()
         duration.record(duration: time)
@@ -35,7 +35,7 @@ enum DownloadMetrics {
         Counter(label: "coderhost_fetch_errors_total", dimensions: [("type", code)]).increment()
     }
 
-    /// A connection that was not made.
+    /// Counts a connection that the policy did not allow.
     static func blocked(_ reason: String) {
         Counter(label: "coderhost_fetch_blocked_total", dimensions: [("reason", reason)]).increment()
     }

@@ -5,19 +5,19 @@ import Logging
 import NIOSSL
 import Synchronization
 
-/// Loads pictures from `http` and `https`, a few at a time, each once however many want it.
+/// Downloads images from `http` and `https` URLs, with a limit for concurrent downloads.
 ///
-/// Equal requests share one transfer, and everybody gets an answer of his own; requests with a response modifier or a
-/// decryptor of their own share with nobody. Call ``shutdown()`` at the end, to wait until every connection is closed.
+/// Equal requests share one download, and every caller gets a result. Requests with a response modifier or a decryptor
+/// of their own are not shared. Call ``shutdown()`` at the end to wait until every connection is closed.
 /// - Concurrency: any thread.
 public final class Downloader: ImageLoading {
-    /// What it was made with; what can be changed later is not looked at here.
+    /// The initial configuration; later changes of properties are not visible here.
     public let configuration: DownloaderConfiguration
 
     private let line: AdmissionQueue
     private let bucket: TokenBucket?
-    private let work = SharedWork<TransferKey, LoadProgress, LoadedData>()
-    private let parts: TransferParts
+    private let work = SharedWork<DownloadKey, LoadProgress, LoadedData>()
+    private let parts: DownloadContext
     private let state: Mutex<State>
 
     private struct State {
@@ -26,7 +26,9 @@ public final class Downloader: ImageLoading {
         var isShutDown = false
     }
 
-    /// - Throws: `.inputOutput` when a file of certificates cannot be read.
+    /// Creates a downloader.
+    ///
+    /// - Throws: `.inputOutput` when a certificate file cannot be read.
     public init(_ configuration: DownloaderConfiguration = DownloaderConfiguration()) throws(CoderError) {
         self.configuration = configuration
         line = AdmissionQueue(limit: configuration.maxConcurrent, order: configuration.order.queue)
@@ -37,41 +39,42 @@ public final class Downloader: ImageLoading {
             do {
                 trusted += try NIOSSLCertificate.fromPEMFile(path)
             } catch {
-                throw CoderError(.inputOutput, "there are no certificates to be read in \(path)")
+                throw CoderError(.inputOutput, "cannot read certificates from \(path)")
             }
         }
         let pool = ClientPool(
             ClientPool.Settings(
                 connect: configuration.connect, idle: configuration.idle, maxDecompressed: configuration.maxBytes,
                 trusted: trusted, maxIdle: configuration.maxIdleClients))
-        parts = TransferParts(
+        parts = DownloadContext(
             configuration: configuration, pool: pool, partials: PartialStore(maxBytes: configuration.maxPartialBytes),
             cookies: CookieJar(), challenged: OriginSet())
     }
 
-    // MARK: What may be changed while it works
+    // MARK: Settings that can change
 
-    /// Transfers at one time.
+    /// The maximum number of concurrent downloads.
     public var maxConcurrent: Int {
         get { line.limit }
         set { line.limit = newValue }
     }
+    /// The order of waiting downloads with the same priority.
     public var order: LoadOrder {
         get { line.order == .firstInFirstOut ? .firstInFirstOut : .lastInFirstOut }
         set { line.order = newValue.queue }
     }
-    /// While it is, no transfer begins; those under way go on.
+    /// Whether starting downloads is suspended; running ones continue.
     public var isSuspended: Bool {
         get { line.isSuspended }
         set { line.isSuspended = newValue }
     }
 
-    /// The field that is sent with every request.
+    /// Returns a header field that is sent with every request.
     public func header(_ name: String) -> String? {
         state.withLock { $0.headers.first { $0.key.lowercased() == name.lowercased() }?.value }
     }
 
-    /// Sends a field with every later request; nil sends it no more.
+    /// Sets a header field for all later requests; nil removes it.
     public func setHeader(_ name: String, _ value: String?) {
         state.withLock { state in
             state.headers = state.headers.filter { $0.key.lowercased() != name.lowercased() }
@@ -79,22 +82,22 @@ public final class Downloader: ImageLoading {
         }
     }
 
-    // MARK: What it does
+    // MARK: Activity
 
-    /// Transfers that are under way.
+    /// The number of running downloads.
     public var runningCount: Int { line.running }
-    /// Transfers that wait for their turn.
+    /// The number of waiting downloads.
     public var waitingCount: Int { line.waiting }
-    /// Different pictures that somebody waits for.
+    /// The number of different images that callers wait for.
     public var count: Int { work.count }
 
-    /// Everybody who waits for a picture.
+    /// The number of waiting callers.
     public var callers: Int { work.callers }
 
-    /// Ends everything; everybody who waits gets `.cancelled`.
+    /// Cancels all downloads; every waiting caller gets `.cancelled`.
     public func cancelAll() { work.cancelAll() }
 
-    /// Ends everything for good, and waits until all connections are closed.
+    /// Cancels all downloads permanently, and waits until all connections are closed.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
         cancelAll()
@@ -102,26 +105,29 @@ public final class Downloader: ImageLoading {
         parts.partials.removeAll()
     }
 
-    /// Whether a field follows from the URL and the body, and is sent as nobody has set it.
-    public static func setsItself(_ name: String) -> Bool { Transfer.ownFields.contains(name.lowercased()) }
+    /// Whether the downloader derives a header field itself and ignores values from callers.
+    public static func setsItself(_ name: String) -> Bool { Download.ownFields.contains(name.lowercased()) }
 
-    /// Forgets all cookies.
+    /// Removes all cookies.
     public func removeCookies() { parts.cookies.removeAll() }
 
+    /// Whether the URL is `http` or `https`.
     public func canLoad(_ request: ImageRequest) -> Bool {
         let head = request.url.prefix(8).lowercased()
         return head.hasPrefix("http://") || head == "https://"
     }
 
+    /// Whether to block a URL for a while; temporary failures do not block it.
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
         switch error.code {
-        // Whoever is not reached now may be reached later.
-        case .transferFailed: !error.isPassing
+        // A temporary failure may succeed later.
+        case .transferFailed: !error.isTransient
         case .invalidURL, .addressDenied, .badResponse, .corrupt, .truncated, .unrecognizedFormat: true
         default: false
         }
     }
 
+    /// Downloads an image, or joins a running download of the same request.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
@@ -131,15 +137,15 @@ public final class Downloader: ImageLoading {
         let gate = ProgressGate(minimum: options.minimumProgressInterval, onProgress)
         return try await work.value(for: key, urgency, onEvent: gate.pass) { [weak self] node in
             guard let self else { return .failure(CoderError(.cancelled, "the load was cancelled")) }
-            let transfer = Transfer(
+            let download = Download(
                 parts: self.parts, key: key, responseModifier: options.responseModifier,
                 decryptor: options.decryptor, report: node.send)
-            return await self.perform(transfer, node.urgency)
+            return await self.perform(download, node.urgency)
         }
     }
 
-    /// Everything that decides what arrives, after all that changes requests.
-    private func key(for request: ImageRequest, _ cached: CachedData?) throws(CoderError) -> TransferKey {
+    /// Builds the key from everything that determines the response, after all request modifiers.
+    private func key(for request: ImageRequest, _ cached: CachedData?) throws(CoderError) -> DownloadKey {
         let options = request.options
         let isLoner = options.responseModifier != nil || options.decryptor != nil
         let (headers, loner) = try state.withLock { state throws(CoderError) -> ([String: String], Int) in
@@ -156,7 +162,7 @@ public final class Downloader: ImageLoading {
         for modifier in [configuration.requestModifier, options.requestModifier] {
             guard let modifier else { continue }
             guard let changed = modifier(outgoing) else {
-                throw CoderError(.invalidURL, "the application does not send this request")
+                throw CoderError(.invalidURL, "the application refused this request")
             }
             outgoing = changed
         }
@@ -166,7 +172,7 @@ public final class Downloader: ImageLoading {
             outgoing.url = changed.text
             userInfo = changed.userInfo ?? (changed.origin == address.origin ? userInfo : nil)
         }
-        return TransferKey(
+        return DownloadKey(
             request: outgoing, entityTag: cached?.attributes["etag"],
             lastModified: cached?.attributes["last-modified"],
             validatedURL: cached?.attributes["answered-by"] ?? outgoing.url,
@@ -175,12 +181,12 @@ public final class Downloader: ImageLoading {
             loner: isLoner ? loner : nil)
     }
 
-    /// Attempts, each in its turn, until one succeeds or no other is worth it.
-    private func perform(_ transfer: Transfer, _ urgency: LoadUrgency) async -> Result<LoadedData, CoderError> {
+    /// Attempts a download until it succeeds or the retry strategy gives up.
+    private func perform(_ download: Download, _ urgency: LoadUrgency) async -> Result<LoadedData, CoderError> {
         var attempt = 1
         var left = configuration.totalTimeout
         while true {
-            let (outcome, time) = await attemptOnce(transfer, urgency, within: left)
+            let (outcome, time) = await attemptOnce(download, urgency, within: left)
             guard case .failure(let failure) = outcome else { return outcome.mapError(\.error) }
             left = left.map { $0 - time }
             guard failure.error.code != .cancelled, !Task.isCancelled,
@@ -189,7 +195,7 @@ public final class Downloader: ImageLoading {
                 left.map({ $0 > delay }) ?? true
             else {
                 DownloadMetrics.failed(failure.error.code.description)
-                if Task.isCancelled { return .failure(TransferFailure.cancelled.error) }
+                if Task.isCancelled { return .failure(DownloadFailure.cancelled.error) }
                 var error = failure.error
                 if attempt > 1 { error.message += ", in the last of \(attempt) attempts" }
                 return .failure(error)
@@ -197,14 +203,14 @@ public final class Downloader: ImageLoading {
             DownloadMetrics.retried()
             attempt += 1
             left = left.map { $0 - delay }
-            guard (try? await Task.sleep(for: delay)) != nil else { return .failure(TransferFailure.cancelled.error) }
+            guard (try? await Task.sleep(for: delay)) != nil else { return .failure(DownloadFailure.cancelled.error) }
         }
     }
 
-    /// One attempt in its turn, and how long it took without its wait in the queue.
+    /// Runs one attempt; returns the result and its duration without the wait in the queue.
     private func attemptOnce(
-        _ transfer: Transfer, _ urgency: LoadUrgency, within limit: Duration?
-    ) async -> (Result<LoadedData, TransferFailure>, Duration) {
+        _ download: Download, _ urgency: LoadUrgency, within limit: Duration?
+    ) async -> (Result<LoadedData, DownloadFailure>, Duration) {
         let start = ContinuousClock.now
         var begin = start
         do throws(CoderError) {
@@ -213,7 +219,7 @@ public final class Downloader: ImageLoading {
                 begin = ContinuousClock.now
                 DownloadMetrics.began()
                 defer { DownloadMetrics.ended(after: ContinuousClock.now - begin) }
-                return try await watched(transfer, within: limit) { turn.leave() }
+                return try await watched(download, within: limit) { turn.leave() }
             }
             let waiting = begin - start
             return (
@@ -224,22 +230,22 @@ public final class Downloader: ImageLoading {
                 }, ContinuousClock.now - begin
             )
         } catch {
-            return (.failure(TransferFailure(error)), ContinuousClock.now - begin)
+            return (.failure(DownloadFailure(error)), ContinuousClock.now - begin)
         }
     }
 
-    /// One attempt that ends when it takes too long or its bytes arrive too slowly.
+    /// Runs one attempt, with limits for its duration and its rate.
     private func watched(
-        _ transfer: Transfer, within limit: Duration?, onSlow: @escaping @Sendable () -> Void
-    ) async throws(CoderError) -> Result<LoadedData, TransferFailure> {
+        _ download: Download, within limit: Duration?, onSlow: @escaping @Sendable () -> Void
+    ) async throws(CoderError) -> Result<LoadedData, DownloadFailure> {
         let (rate, idle) = (configuration.minimumRate, configuration.idle)
-        let total = configuration.totalTimeout.map(TransferFailure.text) ?? ""
-        return try await TimeLimit.run(limit, "the transfer took more than \(total)") {
-            () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
-            try await transfer.pace.run(atLeast: rate, idle: idle, onSlow: onSlow) {
-                () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
-                do throws(TransferFailure) {
-                    return .success(try await transfer.run())
+        let total = configuration.totalTimeout.map(DownloadFailure.text) ?? ""
+        return try await TimeLimit.run(limit, "the download took more than \(total)") {
+            () async throws(CoderError) -> Result<LoadedData, DownloadFailure> in
+            try await download.pace.run(atLeast: rate, idle: idle, onSlow: onSlow) {
+                () async throws(CoderError) -> Result<LoadedData, DownloadFailure> in
+                do throws(DownloadFailure) {
+                    return .success(try await download.run())
                 } catch {
                     return .failure(error)
                 }
@@ -252,9 +258,9 @@ extension LoadOrder {
     var queue: AdmissionQueue.Order { self == .firstInFirstOut ? .firstInFirstOut : .lastInFirstOut }
 }
 
-/// Lets through what one subscriber wants to know.
+/// Filters progress events to the interval that a subscriber requested.
 final class ProgressGate: Sendable {
-    /// What counts as news while the length is not known.
+    /// The step in bytes while the total length is unknown.
     private static let unknownStep = 64 << 10
 
     private let minimum: Double
@@ -269,7 +275,7 @@ final class ProgressGate: Sendable {
     func pass(_ progress: LoadProgress) {
         let received = progress.received
         let isNews = last.withLock { last in
-            // A transfer that begins anew has less than before.
+            // A restarted download has fewer bytes than before.
             if received < last { last = 0 }
             let step =
                 minimum == 0

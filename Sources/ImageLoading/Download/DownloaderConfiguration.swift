@@ -3,73 +3,83 @@ import Glibc
 import ImageModel
 public import Logging
 
-/// How a downloader works.
+/// The configuration of a ``Downloader``.
 public struct DownloaderConfiguration: Sendable {
-    // MARK: How many, in what order
+    // MARK: Concurrency and order
 
-    /// Transfers at one time; see ``Downloader/maxConcurrent``.
+    /// The maximum number of concurrent downloads; see ``Downloader/maxConcurrent``.
     public var maxConcurrent = 6
+    /// The order of waiting downloads with the same priority.
     public var order = LoadOrder.firstInFirstOut
-    /// How fast transfers may begin; nil for as fast as they come.
+    /// The rate at which downloads may start; nil for no limit.
     public var rateLimit: RateLimit? = RateLimit()
+    /// Decides whether and when a failed download is retried.
     public var retry: any RetryStrategy = RetryPolicy.none
 
-    // MARK: How long, how much
+    // MARK: Timeouts and sizes
 
-    /// How long a server may send nothing; zero means 15 seconds.
+    /// Timeout for a server that sends nothing; zero means 15 seconds.
     public var timeout = Duration.seconds(15)
-    /// How long a connection may take to come about; zero means 15 seconds.
+    /// Timeout for connecting; zero means 15 seconds.
     public var connectTimeout = Duration.seconds(15)
-    /// How long a download may take with all attempts and pauses, without its wait in the queue; nil for no limit.
+    /// Timeout for a download with all attempts and pauses, excluding the wait in the queue; nil for no limit.
     public var totalTimeout: Duration? = .seconds(600)
-    /// How fast bytes have to arrive; nil for any rate.
+    /// The minimum rate of received bytes; nil for any rate.
     public var minimumRate: MinimumRate? = MinimumRate()
-    /// Bytes of one picture, also after decompression; 0 for no limit.
+    /// Limit for the bytes of one image, also after decompression; 0 for no limit.
     public var maxBytes = DownloaderConfiguration.standardMaxBytes
-    /// Whether a transfer that was cut is gone on with when the picture is asked for again.
-    public var resumesTransfers = true
-    /// Bytes of cut transfers that are kept.
+    /// Whether an interrupted download is resumed when the image is requested again.
+    public var resumesDownloads = true
+    /// Limit for the memory of interrupted downloads, in bytes.
     public var maxPartialBytes = 32 << 20
 
-    // MARK: What is sent
+    // MARK: Requests
 
-    /// Fields of every request; see ``Downloader/setHeader(_:_:)``.
+    /// Header fields of every request; see ``Downloader/setHeader(_:_:)``.
     public var headers = [
         "User-Agent": "coderhost/\(coderHostVersion)", "Accept": "image/*,*/*;q=0.8",
         "Accept-Encoding": "identity",
     ]
-    /// For servers that ask for it with 401; sent to the origin of the URL alone, at once after it was asked for once.
+    /// The credential for servers that answer 401.
+    ///
+    /// It is sent only to the origin of the URL; after the first 401, it is sent with every request to that origin.
     public var credential: Credential?
+    /// Changes or refuses every request.
     public var requestModifier: RequestModifier?
 
-    // MARK: Who is asked
+    // MARK: Servers
 
+    /// The hosts and addresses that may be contacted.
     public var addresses = AddressPolicy()
+    /// Resolves host names.
     public var resolver: any NameResolver = SystemResolver()
+    /// The maximum number of redirects of one download.
     public var maxRedirects = 3
     /// Whether a redirect may lead from `https` to `http`.
     public var allowsDowngrade = false
-    /// Files of certificates (PEM) that are trusted beside those of the system.
+    /// Paths of certificate files (PEM) that are trusted in addition to the system's.
     public var trustedCertificates: [String] = []
-    /// Clients that are kept for the next request, each for one host at one address.
+    /// The number of idle HTTP clients to keep, each for one host at one address.
     public var maxIdleClients = 32
 
-    // MARK: What is taken
+    // MARK: Responses
 
-    /// nil for all.
+    /// The accepted status codes; nil for all.
     public var acceptableStatus: Set<Int>? = Set(200...299)
-    /// Media types in lower case, `image/*` for all of a kind; nil for all.
+    /// The accepted media types in lower case, `image/*` for all images; nil for all types.
     public var acceptableTypes: Set<String>?
+    /// Changes or refuses every response.
     public var responseModifier: ResponseModifier?
-    /// Nothing is decoded before it has seen all bytes.
+    /// Decrypts the received bytes; nothing is decoded before the download is complete.
     public var decryptor: Decryptor?
 
-    /// Says what is sent to whom; no user, no password, no query.
+    /// Logs requests and responses, without user, password and query.
     public var logger = Logger(label: "coderhost.download") { _ in SwiftLogNoOpLogHandler() }
 
+    /// Creates the default configuration.
     public init() {}
 
-    /// 200 MiB, or a tenth of the memory where that is less, or what a decoder takes at most.
+    /// The lowest of 200 MiB, a tenth of the machine's memory, and the default input limit of decoders.
     public static let standardMaxBytes: Int = {
         let memory = sysconf(Int32(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
         let tenth = memory.overflow || memory.partialValue <= 0 ? Int.max : memory.partialValue / 10
@@ -80,34 +90,36 @@ public struct DownloaderConfiguration: Sendable {
     var connect: Duration { connectTimeout > .zero ? connectTimeout : .seconds(15) }
 }
 
-/// The rate below which a download ends with `.deadlineExceeded`.
+/// The rate below which a download fails with `.deadlineExceeded`.
 ///
-/// A download that is below the rate for a sixth of the window leaves its place in the queue to the next one.
+/// A download that is too slow for a sixth of the window gives its place in the queue to the next one.
 public struct MinimumRate: Sendable, Hashable {
     /// Bytes per second, on average over ``window``.
     public var bytesPerSecond: Int
-    /// The last seconds that are looked at; at least ``DownloaderConfiguration/timeout`` long, in which a server may be
-    /// silent.
+    /// The period of the average; at least as long as ``DownloaderConfiguration/timeout``.
     public var window: Duration
 
+    /// Creates a minimum rate.
     public init(bytesPerSecond: Int = 1024, window: Duration = .seconds(30)) {
         self.bytesPerSecond = bytesPerSecond
         self.window = window
     }
 }
 
-/// Who comes first among those of one priority.
+/// The order of downloads with the same priority.
 public enum LoadOrder: Sendable, Hashable, CaseIterable {
     case firstInFirstOut
     case lastInFirstOut
 }
 
-/// A bucket of tokens: one for each beginning, filled up steadily.
+/// A token bucket: every download takes a token when it starts, and tokens are added at a constant rate.
 public struct RateLimit: Sendable, Hashable {
+    /// Tokens that are added per second.
     public var perSecond: Double
-    /// Beginnings that need not wait after a pause.
+    /// The number of tokens that the bucket holds, so that many downloads may start at once after a pause.
     public var burst: Int
 
+    /// Creates a rate limit.
     public init(perSecond: Double = 80, burst: Int = 25) {
         self.perSecond = perSecond
         self.burst = burst

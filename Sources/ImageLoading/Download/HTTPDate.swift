@@ -1,6 +1,6 @@
-/// Times as servers write them.
+/// Dates and delays in HTTP header fields.
 enum HTTPDate {
-    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, also with dashes, or of `asctime`; nil for anything else.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, its variant with dashes, or `asctime`, to seconds since 1970; else nil.
     ///
     /// - Source: RFC 9110 §5.6.7, RFC 6265 §5.1.1.
     static func seconds(_ text: String) -> Int? {
@@ -26,7 +26,7 @@ enum HTTPDate {
         guard let clock, let day, let month, let year, (1...31).contains(day), (1601...9999).contains(year),
             (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
         else { return nil }
-        // Days of the proleptic Gregorian calendar, years beginning in March.
+        // Day number in the proleptic Gregorian calendar, with years that begin in March.
         let y = month <= 2 ? year - 1 : year
         let era = y / 400
         let yearOfEra = y - era * 400
@@ -39,7 +39,7 @@ enum HTTPDate {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// How long a server asks to be left alone: seconds, or until a time.
+    /// Parses a `Retry-After` field: seconds or a date.
     ///
     /// - Source: RFC 9110 §10.2.3.
     static func delay(_ text: String, now: Int) -> Duration? {

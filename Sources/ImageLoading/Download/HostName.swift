@@ -1,18 +1,18 @@
 import ImageModel
 
-/// The one spelling of a host.
+/// Canonical spelling of host names.
 enum HostName {
-    /// Lower case and ASCII, without brackets and without a dot at the end.
+    /// Returns a host in lower-case ASCII, without brackets and trailing dot.
     ///
-    /// Numbers in any of the spellings that system libraries take for an IPv4 address become that address, so that what
-    /// is looked at is what would be connected to.
+    /// Every notation that system libraries accept for an IPv4 address becomes that address. So the checked address is
+    /// the one that would be connected to.
     /// - Throws: `.invalidURL`.
     /// - Source: WHATWG URL §3.5.
     static func canonical(_ text: Substring) throws(CoderError) -> (host: String, address: IPAddress?) {
         if text.hasPrefix("[") {
             let inner = String(text.dropFirst().dropLast())
             guard inner.contains(":"), let address = IPAddress(inner) else {
-                throw WebAddress.invalid("there is no IPv6 address in the brackets")
+                throw WebAddress.invalid("the brackets do not contain an IPv6 address")
             }
             return (address.description, address)
         }
@@ -23,23 +23,24 @@ enum HostName {
             labels.append(try ascii(label))
         }
         let host = labels.joined(separator: ".")
-        guard !host.isEmpty, host.utf8.count <= 253 else { throw WebAddress.invalid("there is no host, or a long one") }
+        guard !host.isEmpty, host.utf8.count <= 253 else { throw WebAddress.invalid("the host is empty or too long") }
         if let last = labels.last, endsInNumber(last) {
             guard let address = numbers(labels) else {
-                throw WebAddress.invalid("the host ends like an address and is none")
+                throw WebAddress.invalid("the host looks like an IPv4 address, but is not a valid one")
             }
             return (address.description, address)
         }
         return (host, nil)
     }
 
-    /// One label in ASCII.
+    /// Converts one label to ASCII.
     private static func ascii(_ label: Substring) throws(CoderError) -> String {
         guard !label.isEmpty else { throw WebAddress.invalid("a part of the host is empty") }
         let lower = label.lowercased()
         var result = lower
         if !lower.utf8.allSatisfy({ $0 < 0x80 }) {
-            // Other characters would first have to be turned into these (wide digits, ligatures, invisible ones).
+            // Other characters would need normalization first, for example wide digits, ligatures and invisible
+            // characters.
             let isPlain = lower.unicodeScalars.allSatisfy { scalar in
                 let properties = scalar.properties
                 return !properties.changesWhenNFKCCaseFolded && !properties.isDefaultIgnorableCodePoint
@@ -48,19 +49,19 @@ enum HostName {
             }
             guard isPlain else {
                 throw CoderError(
-                    .invalidURL, "the URL is not usable: the host has characters that are not taken as they are",
+                    .invalidURL, "the URL is not usable: the host has characters that change when they are normalized",
                     hint: "write the host in its ASCII form (xn--…)")
             }
             result = "xn--" + (try Punycode.encoded(lower))
         }
-        // Underscores are no part of host names, and yet of many.
+        // Host names must not contain underscores, but many do.
         let isHost = result.utf8.allSatisfy { byte in
             switch byte {
             case 48...57, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
             default: false
             }
         }
-        guard isHost else { throw WebAddress.invalid("there are characters in the host that are in none") }
+        guard isHost else { throw WebAddress.invalid("the host has characters that are not allowed") }
         guard result.utf8.count <= 63 else { throw WebAddress.invalid("a part of the host is too long") }
         return result
     }
@@ -70,7 +71,7 @@ enum HostName {
         return last.hasPrefix("0x") && last.utf8.dropFirst(2).allSatisfy { Hex.value($0) != nil }
     }
 
-    /// One to four decimal, octal or hexadecimal numbers, the last of which fills what is left.
+    /// Parses one to four decimal, octal or hexadecimal numbers; the last one fills the remaining bytes.
     private static func numbers(_ labels: [String]) -> IPAddress? {
         guard labels.count <= 4 else { return nil }
         var values: [UInt64] = []
@@ -97,7 +98,7 @@ enum HostName {
     }
 }
 
-/// Labels with characters outside of ASCII.
+/// Encodes labels with characters outside of ASCII.
 ///
 /// - Source: RFC 3492 §5, §6.
 enum Punycode {

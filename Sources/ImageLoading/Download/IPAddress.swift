@@ -2,8 +2,9 @@ import ImageModel
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// Whether it is an IPv6 address.
     public let isV6: Bool
-    /// As a number, the first byte the most significant.
+    /// The address as a number; the first byte is the most significant.
     public let value: UInt128
 
     init(v4 value: UInt32) {
@@ -16,14 +17,14 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.value = value
     }
 
-    /// Four bytes or sixteen, as they are sent.
+    /// Creates an address from 4 or 16 bytes in network order.
     init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         isV6 = bytes.count == 16
         value = bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
-    /// Four decimal numbers without leading zeros, or groups of hexadecimal digits without brackets and zone.
+    /// Parses four decimal numbers without leading zeros, or IPv6 without brackets and zone.
     ///
     /// - Source: RFC 6943 §3.1.1 (strict form), RFC 4291 §2.2.
     public init?(_ text: String) {
@@ -52,7 +53,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func v6(_ text: String) -> UInt128? {
-        /// The groups of one side of `::`; an address of four bytes at the end counts for two.
+        /// Parses the groups on one side of `::`; an IPv4 address at the end counts as two groups.
         func groups(_ side: Substring, allowsV4: Bool) -> [UInt16]? {
             if side.isEmpty { return [] }
             var result: [UInt16] = []
@@ -85,7 +86,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return all.reduce(0) { $0 << 16 | UInt128($1) }
     }
 
-    /// The shortest form.
+    /// The address in its shortest form.
     ///
     /// - Source: RFC 5952 §4.
     public var description: String {
@@ -110,12 +111,14 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// All addresses that begin with the same bits.
+/// A network: all addresses with the same leading bits.
 public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+    /// An address of the network.
     public let address: IPAddress
+    /// The number of leading bits.
     public let prefixLength: Int
 
-    /// `10.0.0.0/8`, `fc00::/7`, or one address.
+    /// Parses `10.0.0.0/8`, `fc00::/7`, or a single address.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
@@ -126,13 +129,15 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         prefixLength = length
     }
 
+    /// Whether an address belongs to the network.
     public func contains(_ other: IPAddress) -> Bool {
         guard address.isV6 == other.isV6 else { return false }
         let rest = UInt128((address.isV6 ? 128 : 32) - prefixLength)
-        // Shifting by all bits gives 0 on both sides.
+        // Shifting by all bits results in 0 on both sides.
         return address.value >> rest == other.value >> rest
     }
 
+    /// The network as `address/prefix`.
     public var description: String { "\(address)/\(prefixLength)" }
 }
 

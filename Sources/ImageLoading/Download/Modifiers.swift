@@ -1,12 +1,17 @@
 import ImageModel
 
-/// A request as it goes to a server.
+/// A request before it is sent.
 public struct OutgoingRequest: Sendable, Hashable {
+    /// The URL.
     public var url: String
+    /// The HTTP method.
     public var method: String
+    /// The header fields.
     public var headers: [String: String]
+    /// The body; nil for none.
     public var body: [UInt8]?
 
+    /// Creates a request.
     public init(url: String, method: String = "GET", headers: [String: String] = [:], body: [UInt8]? = nil) {
         self.url = url
         self.method = method
@@ -15,18 +20,21 @@ public struct OutgoingRequest: Sendable, Hashable {
     }
 }
 
-/// Changes a request before it is sent; nil refuses it.
+/// Changes a request before it is sent; returns nil to refuse it.
 public typealias RequestModifier = @Sendable (OutgoingRequest) -> OutgoingRequest?
-/// Changes what a server said before it is judged; nil refuses it.
+/// Changes a response before it is checked; returns nil to refuse it.
 public typealias ResponseModifier = @Sendable (ResponseFacts) -> ResponseFacts?
-/// Turns the bytes of a transfer into those of a picture; nil says that they are bad. Nothing is decoded before.
+/// Decrypts the bytes of a complete download; returns nil if they are invalid.
 public typealias Decryptor = @Sendable (_ bytes: [UInt8], _ response: ResponseFacts) -> [UInt8]?
 
-/// What a server asks for with 401.
+/// User and password for servers that answer 401.
 public struct Credential: Sendable, Hashable {
+    /// The user name.
     public var user: String
+    /// The password.
     public var password: String
 
+    /// Creates a credential.
     public init(user: String, password: String) {
         self.user = user
         self.password = password

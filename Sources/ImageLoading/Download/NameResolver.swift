@@ -3,38 +3,40 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Says which addresses a host has.
+/// Resolves host names.
 ///
 /// - Concurrency: any thread.
 public protocol NameResolver: Sendable {
-    /// All of them, the best first.
+    /// Returns all addresses of a host, the preferred one first.
     ///
-    /// - Throws: `.transferFailed` when there are none, `.deadlineExceeded`, `.cancelled`.
+    /// - Throws: `.transferFailed` when the host has none, `.deadlineExceeded`, `.cancelled`.
     func addresses(of host: String) async throws(CoderError) -> [IPAddress]
 }
 
-/// The system's own resolver, as it is set up in `/etc`.
+/// The system's resolver, as configured in `/etc`.
 ///
-/// It blocks, so it has a few threads of its own; a caller who waits too long goes away before it does.
+/// Lookups block, so they run on a few separate threads. A caller that reaches its timeout returns before its lookup.
 public struct SystemResolver: NameResolver {
-    /// How long a caller waits.
+    /// How long a caller waits for a lookup.
     public var timeout: Duration
 
+    /// Creates a resolver.
     public init(timeout: Duration = .seconds(15)) { self.timeout = timeout }
 
-    /// The system's resolver cannot be interrupted: as many may hang as there are places here.
+    /// Limits the blocked threads, because a lookup cannot be interrupted.
     private static let places = AdmissionQueue(limit: 16)
     private static let queue = DispatchQueue(label: "coderhost.resolver", attributes: .concurrent)
 
+    /// Returns all addresses of a host.
     public func addresses(of host: String) async throws(CoderError) -> [IPAddress] {
         let timeout = self.timeout
-        return try await TimeLimit.run(timeout, "asking for the addresses of the host took too long") {
+        return try await TimeLimit.run(timeout, "resolving the host name took too long") {
             () async throws(CoderError) -> [IPAddress] in
-            // Its own task, because the place is free only when the call has come back.
+            // A separate task, because it occupies its place until the lookup returns, even after a timeout.
             let work = Task {
                 await Self.places.outcome { await Self.lookUp(host) }
             }
-            return try await Abandonable.value(of: work)
+            return try await AbandonableTask.value(of: work)
         }
     }
 
@@ -57,11 +59,11 @@ extension AdmissionQueue {
     }
 }
 
-/// Waiting for what cannot be stopped.
-enum Abandonable {
-    /// The answer of a task, or `.cancelled` as soon as the caller is cancelled; the task is cancelled and may go on.
+/// Waits for tasks that cannot be stopped.
+enum AbandonableTask {
+    /// Returns the value of a task; throws `.cancelled` at once if the caller is cancelled, even if the task continues.
     static func value<R: Sendable>(of work: Task<Result<R, CoderError>, Never>) async throws(CoderError) -> R {
-        let answer = OneAnswer<Result<R, CoderError>>()
+        let answer = OneShotValue<Result<R, CoderError>>()
         Task { answer.give(await work.value) }
         let outcome = await withTaskCancellationHandler {
             await answer.value
@@ -73,21 +75,21 @@ enum Abandonable {
     }
 }
 
-/// A value that is given once, by whoever is first.
-final class OneAnswer<Value: Sendable>: Sendable {
+/// A value that is set once; later calls of ``give(_:)`` are ignored.
+final class OneShotValue<Value: Sendable>: Sendable {
     private enum State {
-        case nobody
+        case empty
         case waiting(CheckedContinuation<Value, Never>)
         case given(Value)
     }
 
-    private let state = Mutex(State.nobody)
+    private let state = Mutex(State.empty)
 
     func give(_ value: Value) {
         let continuation = state.withLock { state -> CheckedContinuation<Value, Never>? in
             switch state {
             case .given: return nil
-            case .nobody:
+            case .empty:
                 state = .given(value)
                 return nil
             case .waiting(let continuation):
@@ -98,7 +100,7 @@ final class OneAnswer<Value: Sendable>: Sendable {
         continuation?.resume(returning: value)
     }
 
-    /// To be asked for once.
+    /// The value, when it is set; may be awaited once.
     var value: Value {
         get async {
             await withCheckedContinuation { continuation in
@@ -113,11 +115,11 @@ final class OneAnswer<Value: Sendable>: Sendable {
     }
 }
 
-/// An end to waiting.
+/// Runs work with a timeout.
 enum TimeLimit {
-    /// Does `body`, and cancels it when it takes longer.
+    /// Runs `body` and cancels it after the timeout.
     ///
-    /// - Throws: `.deadlineExceeded` with a message, or what `body` throws.
+    /// - Throws: `.deadlineExceeded` with the message, or the error of `body`.
     static func run<R: Sendable>(
         _ limit: Duration?, _ message: String, _ body: @escaping @Sendable () async throws(CoderError) -> R
     ) async throws(CoderError) -> R {
@@ -125,12 +127,12 @@ enum TimeLimit {
         return try await race(body) {
             guard (try? await Task.sleep(for: limit)) != nil else { return nil }
             var error = CoderError(.deadlineExceeded, message)
-            error.isPassing = true
+            error.isTransient = true
             return error
         }
     }
 
-    /// Does `body`, and cancels it when `watch` returns an error first.
+    /// Runs `body`, and cancels it when `watch` returns an error first.
     static func race<R: Sendable>(
         _ body: @escaping @Sendable () async throws(CoderError) -> R,
         _ watch: @escaping @Sendable () async -> CoderError?
@@ -144,7 +146,7 @@ enum TimeLimit {
                 }
             }
             group.addTask {
-                // Nil when it was cancelled: `body` has an answer then.
+                // Nil after cancellation; then `body` returns the outcome.
                 await watch().map { .failure($0) }
             }
             var outcome: Result<R, CoderError>?

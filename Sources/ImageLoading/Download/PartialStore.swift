@@ -2,21 +2,21 @@ import CoderHost
 import ImageProcessing
 import Synchronization
 
-/// What has arrived of a picture before its transfer was cut.
-struct PartialTransfer: Sendable {
+/// The received part of an image whose download was interrupted.
+struct PartialDownload: Sendable {
     var source: ImageSource
-    /// The URL whose server sent it, after all redirects: nobody else has the rest.
+    /// The URL after all redirects; only its server can continue the download.
     var url: String
-    /// An entity tag or a date that the server tells versions apart by.
+    /// The entity tag or date that identifies the version.
     var validator: String
-    /// Bytes of the whole, where that was said.
+    /// Total number of bytes; nil if unknown.
     var total: Int?
 
-    /// The memory that it holds: where much was expected, a page of it is large.
+    /// The memory that it occupies: at least one large page of 2 MiB if the source was created for so many bytes.
     fileprivate var cost: Int { min(max(source.count, 2 << 20), max(source.count, total ?? .max)) }
 }
 
-/// The cut transfers that may be gone on with, the latest first to stay.
+/// Interrupted downloads that can be resumed; the oldest are dropped first.
 final class PartialStore: Sendable {
     struct Key: Hashable, Sendable {
         var request: OutgoingRequest
@@ -26,7 +26,7 @@ final class PartialStore: Sendable {
     }
 
     private struct State {
-        var entries: [Key: (partial: PartialTransfer, cost: Int, age: Int)] = [:]
+        var entries: [Key: (partial: PartialDownload, cost: Int, age: Int)] = [:]
         var bytes = 0
         var clock = 0
     }
@@ -36,11 +36,11 @@ final class PartialStore: Sendable {
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    /// Of memory.
+    /// Bytes of memory in use.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Takes it out: only one can go on with it.
-    func take(_ key: Key) -> PartialTransfer? {
+    /// Removes and returns a partial download, so that only one caller resumes it.
+    func take(_ key: Key) -> PartialDownload? {
         state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: key) else { return nil }
             state.bytes -= entry.cost
@@ -48,12 +48,12 @@ final class PartialStore: Sendable {
         }
     }
 
-    /// Puts it in if there is nothing else.
-    func putBack(_ partial: PartialTransfer, _ key: Key) {
+    /// Puts a partial download back, unless there is a newer one.
+    func putBack(_ partial: PartialDownload, _ key: Key) {
         if state.withLock({ $0.entries[key] == nil }) { put(partial, key) }
     }
 
-    func put(_ partial: PartialTransfer, _ key: Key) {
+    func put(_ partial: PartialDownload, _ key: Key) {
         let cost = partial.cost
         guard partial.source.count > 0, cost <= maxBytes else { return }
         state.withLock { state in

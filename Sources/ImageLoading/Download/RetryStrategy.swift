@@ -1,44 +1,52 @@
 public import ImageModel
 
-/// Decides whether a failed transfer is tried again.
+/// Decides whether and when a failed download is retried.
 public protocol RetryStrategy: Sendable {
-    /// How long to wait before the next attempt; nil gives up.
+    /// Returns the delay before the next attempt; nil gives up.
     ///
     /// - Parameters:
-    ///   - attempt: how many have failed, from 1.
-    ///   - retryAfter: what the server asked for.
+    ///   - attempt: the number of failed attempts, from 1.
+    ///   - retryAfter: the delay that the server requested.
     func delay(after error: CoderError, attempt: Int, retryAfter: Duration?) -> Duration?
 }
 
-/// Tries again what may well work the next time: lost connections, timeouts, servers that are busy or broken.
+/// Retries after temporary failures: lost connections, timeouts, and busy or failing servers.
 public struct RetryPolicy: RetryStrategy, Hashable {
+    /// The delay between attempts.
     public enum Interval: Sendable, Hashable {
+        /// The same delay each time.
         case fixed(Duration)
-        /// So much longer each time.
+        /// A delay that grows by this duration each time.
         case linear(Duration)
-        /// Twice as long each time.
+        /// A delay that doubles each time.
         case exponential(Duration)
     }
 
-    /// Attempts after the first.
+    /// The number of retries after the first attempt.
     public var maxCount: Int
+    /// The delay between attempts.
     public var interval: Interval
+    /// The maximum delay.
     public var maxDelay = Duration.seconds(30)
-    /// The share of a delay, 0…1, that is left to chance, so that not everybody comes back at once.
+    /// The random share of a delay, 0…1, which spreads the retries of many clients.
     public var jitter = 0.2
-    /// A server that asks for more time than this is not asked again.
+    /// The longest `Retry-After` delay that is accepted; a longer one ends the retries.
     public var maxRetryAfter = Duration.seconds(30)
+    /// HTTP status codes that are retried.
     public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
+    /// Creates a policy.
     public init(maxCount: Int = 2, _ interval: Interval = .exponential(.milliseconds(500))) {
         self.maxCount = maxCount
         self.interval = interval
     }
 
+    /// Never retries.
     public static let none = RetryPolicy(maxCount: 0)
 
+    /// Returns the delay before the next attempt; nil gives up.
     public func delay(after error: CoderError, attempt: Int, retryAfter: Duration?) -> Duration? {
-        guard attempt <= maxCount, error.isPassing || error.httpStatus.map(statuses.contains) ?? false else {
+        guard attempt <= maxCount, error.isTransient || error.httpStatus.map(statuses.contains) ?? false else {
             return nil
         }
         if let retryAfter, retryAfter > maxRetryAfter { return nil }

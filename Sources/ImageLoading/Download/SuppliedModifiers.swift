@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ImageModel
 
-/// Modifiers that applications often need.
+/// Common request modifiers.
 public enum RequestModifiers {
-    /// Sends more fields.
+    /// Adds or replaces header fields.
     public static func headers(_ fields: [String: String]) -> RequestModifier {
         { request in
             var request = request
@@ -15,7 +15,7 @@ public enum RequestModifiers {
         }
     }
 
-    /// Sends another method, with a body if there is one.
+    /// Replaces the method and the body.
     public static func method(_ method: String, body: [UInt8]? = nil) -> RequestModifier {
         { request in
             var request = request
@@ -26,9 +26,9 @@ public enum RequestModifiers {
     }
 }
 
-/// Modifiers of answers that applications often need.
+/// Common response modifiers.
 public enum ResponseModifiers {
-    /// Puts other fields in.
+    /// Adds or replaces header fields.
     public static func headers(_ fields: [String: String]) -> ResponseModifier {
         { response in
             var response = response
@@ -37,7 +37,7 @@ public enum ResponseModifiers {
         }
     }
 
-    /// Another status.
+    /// Replaces the status.
     public static func status(_ status: Int) -> ResponseModifier {
         { response in
             var response = response
@@ -47,17 +47,17 @@ public enum ResponseModifiers {
     }
 }
 
-/// Decryptors that applications often need.
+/// Common decryptors.
 public enum Decryptors {
-    /// Bytes that were sent as Base64; white space does not count.
+    /// Decodes Base64; ignores white space.
     ///
     /// - Source: RFC 4648 §4.
     public static let base64: Decryptor = { bytes, _ in Base64.decoded(bytes) }
 }
 
-/// Bytes written with 64 characters.
+/// Base64 decoding.
 enum Base64 {
-    /// nil where something else than white space is in between.
+    /// Returns the decoded bytes, ignoring white space; nil for invalid characters.
     static func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         let digits = bytes.filter { ![9, 10, 13, 32].contains($0) }
         return Data(base64Encoded: Data(digits)).map { Array($0) }

@@ -2,7 +2,7 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Lets through so many at once and so many a second.
+/// A token bucket: limits the rate and the burst of starts.
 final class TokenBucket: Sendable {
     private struct State {
         var tokens: Double
@@ -17,7 +17,7 @@ final class TokenBucket: Sendable {
         state = Mutex(State(tokens: Double(max(1, limit.burst)), last: .now))
     }
 
-    /// Takes a token, and says how long to wait before it is there.
+    /// Takes a token; returns the delay until it is available.
     func take(now: ContinuousClock.Instant = .now) -> Duration {
         guard limit.perSecond > 0 else { return .zero }
         return state.withLock { state in
@@ -38,7 +38,7 @@ final class TokenBucket: Sendable {
         do {
             try await Task.sleep(for: delay)
         } catch {
-            // Nothing is begun with it.
+            // The token was not used.
             state.withLock { $0.tokens += 1 }
             throw CoderError(.cancelled, "the load was cancelled")
         }

@@ -1,9 +1,9 @@
 import ImageModel
 
-/// An `http` or `https` URL, taken apart so that everybody who reads it later reads the same.
+/// A parsed and canonical `http` or `https` URL.
 ///
-/// Where parsers are known to disagree (backslashes, control characters, more than one `@`, a percent sign in the host)
-/// it is refused.
+/// URLs that parsers are known to read in different ways are rejected: with backslashes, control characters, more than
+/// one `@`, or a percent sign in the host.
 struct WebAddress: Sendable, Hashable {
     enum Scheme: String, Sendable, Hashable {
         case http, https
@@ -11,7 +11,7 @@ struct WebAddress: Sendable, Hashable {
         var defaultPort: Int { self == .http ? 80 : 443 }
     }
 
-    /// What a credential or a cookie belongs to.
+    /// Scheme, host and port; credentials and cookies belong to an origin.
     struct Origin: Sendable, Hashable, CustomStringConvertible {
         var scheme: Scheme
         var host: String
@@ -24,31 +24,33 @@ struct WebAddress: Sendable, Hashable {
     }
 
     let scheme: Scheme
-    /// Lower case, without brackets and without a dot at the end; an address in its usual spelling.
+    /// Lower case, without brackets and trailing dot; an IP address in canonical form.
     let host: String
-    /// The host, where it is an address.
+    /// The host as an IP address; nil for a name.
     let address: IPAddress?
     let port: Int
-    /// Whether the port is written.
+    /// Whether the text contains the port.
     let hasPort: Bool
     /// Path and query as they are sent.
     let target: String
-    /// `user:password`, percent-decoded; part of no text that is made of this.
+    /// `user:password`, percent-decoded; not part of ``text``.
     let userInfo: Credential?
 
     var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
-    /// The whole without user and password.
+    /// The URL without user and password.
     var text: String { "\(origin)\(target)" }
-    /// For people and logs: without user, password and query, which may hold secrets.
+    /// The URL for logs and messages: without user, password and query, which may contain secrets.
     var redacted: String {
         guard let end = target.firstIndex(of: "?") else { return text }
         return "\(origin)\(target[..<end])?…"
     }
-    /// Path without the query.
+    /// The path without the query.
     var path: String { String(target.prefix { $0 != "?" }) }
-    /// What an error calls the bytes; ends with the extension if there is one.
+    /// The name of the image in error messages; ends with the file extension if there is one.
     var sourceName: String { "\(origin)\(path)" }
 
+    /// Parses a URL.
+    ///
     /// - Throws: `.invalidURL`.
     init(_ text: String) throws(CoderError) {
         guard let colon = text.firstIndex(of: ":"), let scheme = Scheme(rawValue: text[..<colon].lowercased()) else {
@@ -57,22 +59,22 @@ struct WebAddress: Sendable, Hashable {
         try self.init(scheme: scheme, rest: text[text.index(after: colon)...])
     }
 
-    /// What stands behind the colon.
+    /// Parses the text behind the colon of the scheme.
     private init(scheme: Scheme, rest text: Substring) throws(CoderError) {
-        guard text.hasPrefix("//") else { throw Self.invalid("there is no // behind the scheme") }
+        guard text.hasPrefix("//") else { throw Self.invalid("there is no // after the scheme") }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x1F && $0.value != 0x7F }) else {
-            throw Self.invalid("there are control characters in it")
+            throw Self.invalid("it contains control characters")
         }
         self.scheme = scheme
         let rest = text.dropFirst(2)
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
         var authority = rest[..<end]
         guard !authority.contains(where: { $0 == "\\" || $0 == " " }) else {
-            throw Self.invalid("there is a backslash or a space in the host")
+            throw Self.invalid("the host contains a backslash or a space")
         }
         if let at = authority.firstIndex(of: "@") {
             guard authority.firstIndex(of: "@") == authority.lastIndex(of: "@") else {
-                throw Self.invalid("there is more than one @ in front of the path")
+                throw Self.invalid("there is more than one @ before the path")
             }
             let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             userInfo = Credential(
@@ -87,7 +89,7 @@ struct WebAddress: Sendable, Hashable {
             guard let close = authority.firstIndex(of: "]") else { throw Self.invalid("a bracket is not closed") }
             name = authority[...close]
             let behind = authority[authority.index(after: close)...]
-            guard behind.isEmpty || behind.hasPrefix(":") else { throw Self.invalid("something follows the bracket") }
+            guard behind.isEmpty || behind.hasPrefix(":") else { throw Self.invalid("text follows the bracket") }
             portText = behind.isEmpty ? nil : behind.dropFirst()
         } else {
             let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -98,7 +100,7 @@ struct WebAddress: Sendable, Hashable {
         if let portText, !portText.isEmpty {
             guard portText.utf8.count <= 5, portText.utf8.allSatisfy({ (48...57).contains($0) }),
                 let number = Int(portText), (1...65535).contains(number)
-            else { throw Self.invalid("the port is no number between 1 and 65535") }
+            else { throw Self.invalid("the port is not a number from 1 to 65535") }
             port = number
             hasPort = true
         } else {
@@ -108,7 +110,7 @@ struct WebAddress: Sendable, Hashable {
         target = Self.target(rest[end...])
     }
 
-    /// A URL that stands somewhere in the answer to this one.
+    /// Resolves a URL reference against this URL.
     ///
     /// - Throws: `.invalidURL`.
     /// - Source: RFC 3986 §5.2.
@@ -124,7 +126,7 @@ struct WebAddress: Sendable, Hashable {
         return try WebAddress(scheme: scheme, rest: (base + folder + reference)[...])
     }
 
-    /// Path and query, with everything escaped that may not stand there, without `.` and `..`, without the fragment.
+    /// Returns path and query: escaped, with `.` and `..` resolved, without the fragment.
     private static func target(_ text: Substring) -> String {
         let whole = text.prefix { $0 != "#" }
         let pathText = whole.prefix { $0 != "?" }
@@ -150,7 +152,7 @@ struct WebAddress: Sendable, Hashable {
 
 /// Percent-encoding.
 enum Percent {
-    /// Escapes what may stand in no path and no query, and a percent sign that begins no escape.
+    /// Escapes characters that are not allowed in paths and queries, and percent signs that begin no escape.
     static func escaped(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
@@ -189,7 +191,7 @@ enum Percent {
         return result
     }
 
-    /// Characters of RFC 3986 that may stand in a path and in a query.
+    /// Whether RFC 3986 allows the character in paths or queries.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122: true

@@ -3,34 +3,39 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Loads pictures that the application has already, each under a name of its own.
+/// Loads images that the application has in memory, by name.
 ///
 /// - Concurrency: any thread.
 public final class BytesLoader: ImageLoading {
-    private let pictures = Mutex<[ExactKey: [UInt8]]>([:])
+    private let images = Mutex<[ExactKey: [UInt8]]>([:])
 
-    public init(_ pictures: [String: [UInt8]] = [:]) {
-        for (name, bytes) in pictures { self[name] = bytes }
+    /// Creates a loader for named images.
+    public init(_ images: [String: [UInt8]] = [:]) {
+        for (name, bytes) in images { self[name] = bytes }
     }
 
-    /// The bytes under a name; nil takes them away.
+    /// The bytes of a name; nil removes them.
     public subscript(name: String) -> [UInt8]? {
-        get { pictures.withLock { $0[ExactKey(name)] } }
-        set { pictures.withLock { $0[ExactKey(name)] = newValue } }
+        get { images.withLock { $0[ExactKey(name)] } }
+        set { images.withLock { $0[ExactKey(name)] = newValue } }
     }
 
+    /// Whether the URL is one of the names.
     public func canLoad(_ request: ImageRequest) -> Bool { self[request.url] != nil }
 
+    /// Returns the bytes of a name.
+    ///
     /// - Throws: `.notFound`.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
-        guard let bytes = self[request.url] else { throw CoderError(.notFound, "there are no bytes of this name") }
+        guard let bytes = self[request.url] else { throw CoderError(.notFound, "no bytes have this name") }
         let source = ImageSource(bytes, name: request.url)
         onProgress(LoadProgress(source, expected: bytes.count))
         return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
+    /// Returns false: names are never blocked.
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool { false }
 }

@@ -1,14 +1,18 @@
 import CoderHost
 public import ImageModel
 
-/// Loads pictures that stand in their URL: `data:image/png;base64,…`.
+/// Loads images from data URLs: `data:image/png;base64,…`.
 ///
 /// - Source: RFC 2397.
 public struct DataLoader: ImageLoading {
+    /// Creates a loader.
     public init() {}
 
+    /// Whether it is a data URL.
     public func canLoad(_ request: ImageRequest) -> Bool { request.url.prefix(5).lowercased() == "data:" }
 
+    /// Decodes the data of the URL.
+    ///
     /// - Throws: `.invalidURL`.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
@@ -16,13 +20,13 @@ public struct DataLoader: ImageLoading {
     ) async throws(CoderError) -> LoadedData {
         let text = request.url.dropFirst(5)
         guard let comma = text.firstIndex(of: ",") else {
-            throw CoderError(.invalidURL, "the data URL has no comma in front of its data")
+            throw CoderError(.invalidURL, "the data URL has no comma before its data")
         }
         let words = text[..<comma].split(separator: ";", omittingEmptySubsequences: false)
         let data = Percent.bytes(text[text.index(after: comma)...].prefix { $0 != "#" })
         let isBase64 = words.dropFirst().contains { $0.lowercased().filter { $0 != " " } == "base64" }
         guard let bytes = isBase64 ? Base64.decoded(Self.padded(data)) : data else {
-            throw CoderError(.invalidURL, "the data URL has characters that Base64 does not have")
+            throw CoderError(.invalidURL, "the data URL has characters that Base64 does not allow")
         }
         guard !bytes.isEmpty else { throw CoderError(.invalidURL, "the data URL has no data") }
         let source = ImageSource(bytes, name: "data:", origin: .network)
@@ -30,7 +34,7 @@ public struct DataLoader: ImageLoading {
         return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
-    /// The padding at the end is often left out.
+    /// Adds the padding at the end, which many data URLs omit.
     private static func padded(_ bytes: [UInt8]) -> [UInt8] {
         let digits = bytes.filter { ![9, 10, 13, 32].contains($0) }
         return digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)

@@ -1,29 +1,34 @@
 import CoderHost
 public import ImageModel
 
-/// Loads files: `file` URLs and plain paths.
+/// Loads local files: `file` URLs and plain paths.
 ///
-/// What stands on this machine already is not copied into a cache on disk.
+/// Local files are not copied into the disk cache.
 public struct FileLoader: ImageLoading {
+    /// Limits for the size of files.
     public var limits: DecodeLimits
 
+    /// Creates a loader.
     public init(limits: DecodeLimits = .default) { self.limits = limits }
 
+    /// Whether it is a `file` URL or a path.
     public func canLoad(_ request: ImageRequest) -> Bool { Self.path(request.url) != nil }
 
-    /// - Throws: `.invalidURL`, `.notFound`, `.inputOutput` for what is no regular file, `.limitExceeded`.
+    /// Reads the file.
+    ///
+    /// - Throws: `.invalidURL`, `.notFound`, `.inputOutput` if it is not a regular file, `.limitExceeded`.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
         guard let path = Self.path(request.url), !path.isEmpty, !path.utf8.contains(0) else {
-            throw CoderError(.invalidURL, "the URL names no file")
+            throw CoderError(.invalidURL, "the URL does not name a file")
         }
         let limits = self.limits
         let source = try await BlockingWork.run { () throws(CoderError) -> ImageSource in
-            // Opening a pipe or a device may wait for ever.
+            // Opening a pipe or a device may block forever.
             guard FileKind.mayBeRead(path) else {
-                throw CoderError(.inputOutput, "it is no regular file", hint: "name a file with a picture in it")
+                throw CoderError(.inputOutput, "it is not a regular file", hint: "name an image file")
             }
             return try ImageSource(path: path, limits: limits)
         }
@@ -32,11 +37,12 @@ public struct FileLoader: ImageLoading {
         return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
+    /// Whether to block a path for a while; a missing or unreadable file does not block it.
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
         [.invalidURL, .corrupt, .truncated, .unrecognizedFormat].contains(error.code)
     }
 
-    /// The path that an URL or a path means; nil for URLs of other kinds.
+    /// Returns the path of a `file` URL or a path; nil for other URLs, empty for an invalid `file` URL.
     static func path(_ text: String) -> String? {
         guard let colon = text.firstIndex(of: ":"), isScheme(text[..<colon]) else { return text.isEmpty ? nil : text }
         guard text[..<colon].lowercased() == "file" else { return nil }
@@ -44,7 +50,7 @@ public struct FileLoader: ImageLoading {
         if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
             let host = rest.prefix { $0 != "/" }
-            // A file of another machine is not to be had.
+            // Files of other hosts are not supported.
             guard host.isEmpty || host.lowercased() == "localhost" else { return "" }
             rest = rest.dropFirst(host.count)
         }

@@ -1,66 +1,73 @@
 public import CoderHost
 public import ImageModel
 
-/// Gets the bytes of pictures from somewhere, or the pictures themselves.
+/// Loads the bytes of images, or complete images.
 ///
 /// - Concurrency: any thread.
 public protocol ImageLoading: Sendable {
-    /// Whether it would try; asked before ``load(_:cached:_:onProgress:)``.
+    /// Whether the loader supports the request; called before ``load(_:cached:_:onProgress:)``.
     func canLoad(_ request: ImageRequest) -> Bool
 
-    /// Loads one picture's bytes; ends early when the task is cancelled.
+    /// Loads the bytes of one image; ends early when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - cached: what a cache has of it, for whoever can ask whether it is still good.
-    ///   - urgency: may change while it waits for its turn.
-    ///   - onProgress: told whenever bytes have arrived; on any thread, one call after the other.
+    ///   - cached: the cached bytes with their attributes, for loaders that can revalidate them.
+    ///   - urgency: may change while the load waits.
+    ///   - onProgress: called whenever bytes have arrived; on any thread, never concurrently.
     func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData
 
-    /// Whether an URL is not to be tried again for a while after this.
+    /// Whether a URL is blocked for a while after this error.
     func shouldBlock(_ url: String, after error: CoderError) -> Bool
 }
 
 extension ImageLoading {
+    /// Blocks a URL after an invalid URL or image, a bad status, or a denied address.
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
         [.invalidURL, .corrupt, .unrecognizedFormat, .badStatus, .addressDenied].contains(error.code)
     }
 }
 
-/// What has arrived of a picture.
+/// The received part of an image.
 public struct LoadProgress: Sendable {
-    /// Grows until the transfer ends; everybody who waits for the same transfer sees the same one.
+    /// The received bytes; grows until the download ends. All callers of a shared download get the same object.
     public var source: ImageSource
+    /// The number of received bytes.
     public var received: Int { source.count }
-    /// Bytes that there will be; nil while that is not known.
+    /// The total number of bytes; nil if unknown.
     public var expected: Int?
-    /// Whether these are the bytes of the picture; what is still to be decrypted is not.
+    /// Whether these are the bytes of the image; false if they must be decrypted first.
     public var isReadable = true
 
+    /// Creates a progress value.
     public init(_ source: ImageSource, expected: Int?) {
         self.source = source
         self.expected = expected
     }
 }
 
-/// What a loader has got.
+/// The result of a loader.
 public struct LoadedData: Sendable {
+    /// The loaded content.
     public enum Content: Sendable {
         /// All bytes.
         case source(ImageSource)
-        /// A picture that needs no decoding.
+        /// A complete image.
         case image(LoadedImage)
-        /// The server says that what is cached is still good.
+        /// The server confirmed that the cached bytes are current.
         case notModified
     }
 
+    /// The loaded content.
     public var content: Content
+    /// The server's response; nil if no server was involved.
     public var response: ResponseFacts?
-    /// Whether the bytes are worth keeping on disk; those of a local file are not.
+    /// Whether to store the bytes on disk; false for local files.
     public var isWorthStoring: Bool
 
+    /// Creates a result.
     public init(_ content: Content, response: ResponseFacts? = nil, isWorthStoring: Bool = true) {
         self.content = content
         self.response = response
@@ -68,29 +75,34 @@ public struct LoadedData: Sendable {
     }
 }
 
-/// What a server said about a picture.
+/// A server's response without its body.
 public struct ResponseFacts: Sendable, Hashable {
-    /// After all redirects.
+    /// The URL after all redirects.
     public var url: String
+    /// The HTTP status.
     public var status: Int
-    /// Lower-case names; the last of several fields of one name counts.
+    /// Header fields with lower-case names; of several fields with one name, the last.
     public var headers: [String: String]
-    public var timings: TransferTimings?
+    /// Durations and counts of the download.
+    public var timings: DownloadTimings?
 
+    /// Creates a response.
     public init(url: String, status: Int, headers: [String: String]) {
         self.url = url
         self.status = status
         self.headers = headers
     }
 
+    /// The `Content-Type` field.
     public var contentType: String? { headers["content-type"] }
+    /// The `ETag` field.
     public var entityTag: String? { headers["etag"] }
-    /// What the bytes are said to be, without parameters; lower-case.
+    /// The media type in lower case, without parameters.
     private var mediaType: String { (contentType ?? "").prefix { $0 != ";" && $0 != " " }.lowercased() }
 
-    private static let pageHint = "open it in a browser: it may be a page about an error, or one to log in"
+    private static let pageHint = "open the URL in a browser: it may show an error page or a login page"
 
-    /// An error of a decoder, told by what the server said: bytes that nobody knows are often a page for people.
+    /// Adds the status to a decoder's error, and reports an HTML or text response instead of an unknown format.
     package func explaining(_ error: CoderError) -> CoderError {
         var error = error
         let type = mediaType
@@ -99,7 +111,7 @@ public struct ResponseFacts: Sendable, Hashable {
             || type == "application/xml"
         if isPage, error.code == .unrecognizedFormat {
             error = CoderError(
-                .badContentType, "the server sent \(type), and no picture",
+                .badContentType, "the server sent \(type) instead of an image",
                 hint: Self.pageHint)
         }
         if error.code == .unrecognizedFormat { error.hint = Self.pageHint }
@@ -107,7 +119,7 @@ public struct ResponseFacts: Sendable, Hashable {
         return error
     }
 
-    /// Whether the server wants it kept nowhere but in memory; a response modifier may take the field away.
+    /// Whether the response must not be stored on disk (`no-store`); a response modifier may remove the field.
     ///
     /// - Source: RFC 9111, section 5.2.2.5.
     public var forbidsStoring: Bool {
@@ -117,21 +129,23 @@ public struct ResponseFacts: Sendable, Hashable {
     }
 }
 
-/// How long the parts of a transfer took, and how many there were.
-public struct TransferTimings: Sendable, Hashable {
-    /// Waiting for its turn.
+/// Durations and counts of a download.
+public struct DownloadTimings: Sendable, Hashable {
+    /// Time in the queue.
     public var waiting = Duration.zero
-    /// Asking for addresses.
+    /// Time for resolving host names.
     public var resolution = Duration.zero
-    /// From the last request to the beginning of its answer, the connection included.
+    /// Time from the last request to the start of its response, including connecting.
     public var firstByte = Duration.zero
-    /// From the first request to the last byte.
+    /// Time from the first request to the last byte.
     public var total = Duration.zero
-    /// Requests that were sent, redirects and repetitions included.
+    /// Number of sent requests, including redirects and retries.
     public var requests = 0
+    /// Number of redirects.
     public var redirects = 0
     /// Bytes of the body, after decompression.
     public var received = 0
 
+    /// Creates values of zero.
     public init() {}
 }

@@ -2,39 +2,44 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Several loaders as one: the one added last that can load a picture does.
+/// Combines loaders: the last added one that supports a request loads it.
 ///
-/// Where the options name other sources of the picture, they are tried in their order when the one before has failed.
+/// If the options contain alternative URLs, each is tried after the previous one has failed.
 /// - Concurrency: any thread.
 public final class LoadersManager: ImageLoading {
     private let list: Mutex<[any ImageLoading]>
 
+    /// Creates a combination; the last loader is asked first.
     public init(_ loaders: [any ImageLoading]) { list = Mutex(loaders) }
 
-    /// Files, data URLs, and a downloader.
+    /// Creates a combination of a file loader, a data URL loader and a downloader.
     public convenience init(_ downloader: Downloader) { self.init([FileLoader(), DataLoader(), downloader]) }
 
-    /// The last is asked first.
+    /// The loaders; the last is asked first.
     public var loaders: [any ImageLoading] {
         get { list.withLock { $0 } }
         set { list.withLock { $0 = newValue } }
     }
 
-    /// Asks this one before all others.
+    /// Adds a loader that is asked before all others.
     public func add(_ loader: any ImageLoading) { list.withLock { $0.append(loader) } }
 
-    /// The loader that would be asked.
+    /// Returns the loader for a request.
     public func loader(for request: ImageRequest) -> (any ImageLoading)? { loaders.last { $0.canLoad(request) } }
 
+    /// Whether a loader supports the URL or one of the alternatives.
     public func canLoad(_ request: ImageRequest) -> Bool {
         loader(for: request) != nil || request.options.alternatives.contains { loader(for: request.with($0)) != nil }
     }
 
+    /// Asks the loader of the URL.
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
         loader(for: ImageRequest(url))?.shouldBlock(url, after: error) ?? false
     }
 
-    /// - Throws: what the first source says; `.invalidURL` when nobody loads such a thing.
+    /// Loads from the first source that works.
+    ///
+    /// - Throws: the error of the first source; `.invalidURL` if no loader supports any of the URLs.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
@@ -44,7 +49,7 @@ public final class LoadersManager: ImageLoading {
             let one = index == 0 ? request : request.with(url)
             guard let loader = loader(for: one) else { continue }
             do throws(CoderError) {
-                // Only the first source says whether what is cached is still good, so it is kept with what that one says.
+                // Only the first source can revalidate the cached bytes, so only its validators are stored.
                 if index == 0 { return try await loader.load(one, cached: cached, urgency, onProgress: onProgress) }
                 var data = try await loader.load(one, cached: nil, urgency, onProgress: onProgress)
                 for name in ["etag", "last-modified"] { data.response?.headers[name] = nil }
@@ -55,7 +60,7 @@ public final class LoadersManager: ImageLoading {
             }
         }
         throw failure
-            ?? CoderError(.invalidURL, "no loader takes this URL", hint: "check its scheme, or add a loader")
+            ?? CoderError(.invalidURL, "no loader supports this URL", hint: "check its scheme, or add a loader")
     }
 }
 
@@ -64,9 +69,9 @@ extension ImageRequest {
         var request = self
         request.url = url
         request.options.alternatives = []
-        // What is meant for one server is not told to another.
+        // Do not send confidential header fields to another server.
         if let other = try? WebAddress(url), (try? WebAddress(self.url))?.origin != other.origin {
-            request.options.headers = options.headers.filter { !Transfer.isSecret($0.key) }
+            request.options.headers = options.headers.filter { !Download.isSecret($0.key) }
             request.options.credential = nil
         }
         return request

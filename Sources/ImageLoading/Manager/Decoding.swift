@@ -3,7 +3,7 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Makes pictures of bytes, a few at a time.
+/// Decodes images, with a limit for concurrent decodes.
 final class Decoding: Sendable {
     private let coders: CodersManager
     private let line: AdmissionQueue
@@ -13,17 +13,17 @@ final class Decoding: Sendable {
         line = AdmissionQueue(limit: maxDecodes)
     }
 
-    /// Decodes bytes that are all there.
+    /// Decodes complete bytes.
     func decode(
         _ source: ImageSource, _ options: LoadOptions, _ urgency: LoadUrgency
     ) async throws(CoderError) -> LoadedImage {
         try await run(urgency) { [coders] session throws(CoderError) in
-            try StoredPicture.decode(
+            try StoredImage.decode(
                 source, options, scaleFactor: options.scaleFactor ?? 1, extended: nil, coders, session)
         }
     }
 
-    /// Runs something that takes a processor's time, when its turn comes.
+    /// Runs CPU-bound work within the limit.
     func run<R: Sendable>(
         _ urgency: LoadUrgency, _ body: @escaping @Sendable (SessionBox) throws(CoderError) -> R
     ) async throws(CoderError) -> R {
@@ -44,7 +44,7 @@ final class Decoding: Sendable {
     }
 }
 
-/// The session that is at work, so that it can be ended from outside.
+/// Holds the running session, so that another thread can cancel it.
 final class SessionBox: Sendable {
     private struct State {
         var context: SessionContext?

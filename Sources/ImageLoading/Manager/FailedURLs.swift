@@ -2,11 +2,11 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// URLs that failed a short while ago: as many as the list takes, for as long as they are remembered.
+/// URLs that failed recently; limited in number and by age.
 final class FailedURLs: Sendable {
     private struct State {
         var ends: [ExactKey: (end: ContinuousClock.Instant, number: Int)] = [:]
-        /// In the order in which they failed; one that failed again, or was removed, stands here without meaning.
+        /// The order of failures; outdated entries are removed later.
         var order: [(url: ExactKey, number: Int)] = []
         var next = 0
     }
@@ -28,7 +28,7 @@ final class FailedURLs: Sendable {
             state.next += 1
             state.ends[ExactKey(url)] = (end, state.next)
             state.order.append((ExactKey(url), state.next))
-            // Those that mean nothing go with those that are too many.
+            // Remove outdated entries, and the oldest ones above the limit.
             var first = 0
             while first < state.order.count {
                 let (url, number) = state.order[first]
@@ -55,7 +55,7 @@ final class FailedURLs: Sendable {
         }
     }
 
-    /// What the order takes, also for those that are forgotten.
+    /// The length of the order, including outdated entries.
     var places: Int { state.withLock { $0.order.count } }
     var count: Int { state.withLock { $0.ends.count } }
 

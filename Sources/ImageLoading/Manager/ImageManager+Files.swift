@@ -1,15 +1,16 @@
 public import CoderHost
 public import ImageModel
 
-/// The file of a picture, and how it was come by.
+/// The file of an image and its origin.
 public struct LoadedFile: Sendable {
-    /// All of its bytes.
+    /// All bytes.
     public var source: ImageSource
-    /// Where it was found; empty when it was loaded.
+    /// The tier that had the file; empty if it was loaded.
     public var tier: CacheTiers
-    /// What the server said; nil where none was asked.
+    /// The server's response; nil if no server was asked.
     public var response: ResponseFacts?
 
+    /// Creates a result.
     public init(_ source: ImageSource, tier: CacheTiers = [], response: ResponseFacts? = nil) {
         self.source = source
         self.tier = tier
@@ -18,12 +19,12 @@ public struct LoadedFile: Sendable {
 }
 
 extension ImageManager {
-    /// Gets the file of a picture, and decodes nothing.
+    /// Loads the file of an image without decoding it.
     ///
-    /// It is kept on disk as the options say. Whoever wants the picture at the same time shares the transfer.
-    /// - Parameter onProgress: told whenever bytes have arrived; on any thread, one call after the other.
-    /// - Throws: `.invalidURL`, `.failedBefore`, `.notFound` where only caches were asked, what the loader says,
-    ///   `.unsupportedFeature` from a loader that has pictures and no files, `.cancelled`.
+    /// The file is stored on disk according to the options. Concurrent requests for the image share the download.
+    /// - Parameter onProgress: called whenever bytes have arrived; on any thread, never concurrently.
+    /// - Throws: `.invalidURL`, `.failedBefore`, `.notFound` if only caches were queried, errors of the loader,
+    ///   `.unsupportedFeature` if the loader provides images without files, `.cancelled`.
     public func file(
         _ request: ImageRequest, onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in }
     ) async throws(CoderError) -> LoadedFile {
@@ -32,18 +33,19 @@ extension ImageManager {
         let urgency = LoadUrgency(recipe.options.priority)
         let file = try await file(recipe, urgency, onProgress: onProgress)
         guard case .source(let source) = file.content else {
-            throw CoderError(.unsupportedFeature, "what loads \(redacted(recipe.url)) has a picture, but no file")
+            throw CoderError(
+                .unsupportedFeature, "the loader of \(redacted(recipe.url)) provides an image, but no file")
         }
         return LoadedFile(source, tier: file.tier, response: file.response)
     }
 
-    /// The file, from disk or from the loader; got once for all who want it at the same time.
+    /// Reads the file from disk or loads it; concurrent callers share one read.
     func file(
         _ recipe: Recipe, _ urgency: LoadUrgency, onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> StageFile {
         let shared = try await file(recipe, recipe.fileKey, urgency, onProgress)
         guard case .image(_, let key) = shared.content, key != recipe.decodedKey else { return shared }
-        // A picture that a loader made for somebody else's options is no answer to these.
+        // A loader made this image for another caller's options, so load it again for these.
         return try await file(recipe, recipe.ownFileKey, urgency, onProgress)
     }
 
@@ -65,25 +67,28 @@ extension ImageManager {
         let onDisk = entry.map { ImageSource($0.bytes, name: recipe.url, origin: .network) }
         if let onDisk, !options.refreshesCached { return StageFile(content: .source(onDisk), tier: .disk) }
         if options.origin == .cacheOnly {
-            throw CoderError(.notFound, "\(redacted(recipe.url)) is in no cache that was asked")
+            throw CoderError(.notFound, "\(redacted(recipe.url)) is not in the queried caches")
         }
         let loaded = try await loaded(recipe, entry, node)
         switch loaded.content {
         case .image(let image):
             return StageFile(content: .image(image, madeFor: recipe.decodedKey), response: loaded.response)
         case .notModified:
-            guard let onDisk else { throw CoderError(.badResponse, "the server says 304 of what nobody has") }
+            guard let onDisk else {
+                throw CoderError(
+                    .badResponse, "the server answered 304 Not Modified, but nothing is cached for this URL")
+            }
             if loaded.response?.forbidsStoring ?? false {
                 await recipe.originalCache.remove(recipe.key.original, from: .disk)
             }
             return StageFile(content: .source(onDisk), tier: .disk, response: loaded.response)
         case .source(let source):
             if loaded.response?.forbidsStoring ?? false {
-                // Neither is what was kept when it was still allowed.
+                // The response forbids storing, so remove an older stored version, too.
                 await recipe.originalCache.remove(recipe.key.original, from: .disk)
-            } else if loaded.isWorthStoring, recipe.keepsFile, mayBePicture(source, recipe.options) {
-                // Before anybody is told of it: the next one who asks finds it. A cache that cannot store has said so by
-                // itself; the picture is there all the same.
+            } else if loaded.isWorthStoring, recipe.keepsFile, mayBeImage(source, recipe.options) {
+                // Store before returning, so that the next request finds it. A failing cache reports its own state; the
+                // load succeeds anyway.
                 let data = CachedData(
                     source.bytes(0..<source.count), attributes: Self.attributes(recipe, loaded.response))
                 try? await recipe.originalCache.store(data, for: recipe.key.original)
@@ -92,21 +97,23 @@ extension ImageManager {
         }
     }
 
-    /// Asks the loader, unless the application or an earlier failure is against it.
+    /// Calls the loader, unless the URL failed recently or the application refuses it.
     private func loaded(
         _ recipe: Recipe, _ entry: CachedData?, _ node: SharedWork<WorkKey, LoadProgress, StageFile>.Node
     ) async throws(CoderError) -> LoadedData {
         let request = ImageRequest(recipe.url, recipe.options)
         if !recipe.options.retriesFailed, failures.contains(recipe.url) {
             throw CoderError(
-                .failedBefore, "\(redacted(recipe.url)) failed a short while ago",
-                hint: "wait \(configuration.failureSeconds) s, or ask for it with retriesFailed")
+                .failedBefore, "\(redacted(recipe.url)) failed recently",
+                hint: "wait \(configuration.failureSeconds) s, or set retriesFailed")
         }
         guard configuration.shouldLoad(recipe.url) else {
-            throw CoderError(.cancelled, "the application does not want \(redacted(recipe.url)) to be loaded")
+            throw CoderError(.cancelled, "the application refused to load \(redacted(recipe.url))")
         }
         guard recipe.loader.canLoad(request) else {
-            throw CoderError(.invalidURL, "nothing loads \(redacted(recipe.url))", hint: "http, https, file or data")
+            throw CoderError(
+                .invalidURL, "no loader supports \(redacted(recipe.url))",
+                hint: "use an http, https, file or data URL")
         }
         do throws(CoderError) {
             let loaded = try await recipe.loader.load(request, cached: entry, node.urgency) { node.send($0) }
@@ -118,15 +125,15 @@ extension ImageManager {
         }
     }
 
-    /// Whether a coder might know it: a page of a server in trouble takes no good entry's place.
-    private func mayBePicture(_ source: ImageSource, _ options: LoadOptions) -> Bool {
+    /// Whether a coder might decode the bytes; an error page must not replace a valid entry.
+    private func mayBeImage(_ source: ImageSource, _ options: LoadOptions) -> Bool {
         options.coder != nil || options.decode.typeHint != nil || options.decode.fileExtensionHint != nil
             || !configuration.coders.candidates(for: source).isEmpty
     }
 
-    // MARK: What failed
+    // MARK: Failures
 
-    /// Leaves a URL alone for a while, unless the failure may be the fault of this one request.
+    /// Blocks a URL for a while, unless special options of this request may have caused the failure.
     private func block(_ recipe: Recipe, after error: CoderError) {
         guard recipe.isPlain, recipe.options.coder == nil, !recipe.options.allowsInvalidCertificates else { return }
         if configuration.shouldBlock?(recipe.url, error) ?? recipe.loader.shouldBlock(recipe.url, after: error) {
@@ -134,15 +141,15 @@ extension ImageManager {
         }
     }
 
-    /// Takes back what was kept and is no picture: a page of a server in trouble would be served from disk ever after.
+    /// Removes stored bytes that are not an image; otherwise an error page would be served from disk forever.
     func forget(_ recipe: Recipe, after error: CoderError) async {
         if recipe.options.origin != .cacheOnly { block(recipe, after: error) }
-        guard Self.isNoPicture(error, recipe) else { return }
+        guard Self.isNoImage(error, recipe) else { return }
         await recipe.originalCache.remove(recipe.key.original, from: .disk)
     }
 
-    /// Whether the bytes are to blame; a coder that the caller insists on may be the wrong one.
-    static func isNoPicture(_ error: CoderError, _ recipe: Recipe) -> Bool {
+    /// Whether the bytes caused the error; a coder that the caller has forced may be the wrong one.
+    static func isNoImage(_ error: CoderError, _ recipe: Recipe) -> Bool {
         recipe.options.coder == nil
             && [.unrecognizedFormat, .notMine, .corrupt, .truncated].contains(error.code)
     }

@@ -2,13 +2,13 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// What becomes of a file: decode, then every transformer; each done once for all who want it at the same time.
+/// Decoding and transforming; concurrent requests share each step.
 extension ImageManager {
-    /// The picture after so many of its transformers.
-    func picture(
+    /// Returns the image after the first `count` transformers.
+    func stageImage(
         _ recipe: Recipe, after count: Int, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
-    ) async throws(CoderError) -> StagePicture {
-        try await pictures.value(for: recipe.pictureKey(after: count), urgency, onEvent: send) { [self] node in
+    ) async throws(CoderError) -> StageImage {
+        try await images.value(for: recipe.imageKey(after: count), urgency, onEvent: send) { [self] node in
             await outcome { () async throws(CoderError) in
                 if count > 0 { return try await transformed(recipe, count, node.urgency) { node.send($0) } }
                 return try await untransformed(recipe, node.urgency) { node.send($0) }
@@ -18,10 +18,10 @@ extension ImageManager {
 
     private func transformed(
         _ recipe: Recipe, _ count: Int, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
-    ) async throws(CoderError) -> StagePicture {
-        var picture = try await picture(recipe, after: count - 1, urgency, send)
-        if picture.isIncomplete { return picture }
-        let image = picture.image
+    ) async throws(CoderError) -> StageImage {
+        var stage = try await stageImage(recipe, after: count - 1, urgency, send)
+        if stage.isIncomplete { return stage }
+        let image = stage.image
         switch image.content {
         case .still(let still):
             let transformer = recipe.transformers[count - 1]
@@ -30,9 +30,9 @@ extension ImageManager {
             }
             guard let pixels else {
                 if Task.isCancelled { throw CoderError(.cancelled, "the load was cancelled") }
-                // A picture that cannot be transformed is better than none; it is not stored as if it had been.
-                picture.isIncomplete = true
-                return picture
+                // Deliver the untransformed image rather than an error, but do not store it as transformed.
+                stage.isIncomplete = true
+                return stage
             }
             var changed = still
             changed.pixels = pixels
@@ -40,62 +40,62 @@ extension ImageManager {
             changed.info.nativeFormat = pixels.format
             changed.info.hasAlpha = pixels.format.hasTransparency
             changed.dropEmbeddedThumbnail()
-            picture.image = LoadedImage(
+            stage.image = LoadedImage(
                 .still(changed), format: image.format, isTransformed: true, options: image.options,
                 extendedData: image.extendedData)
         case .animated:
-            // All of them at once, while its frames are decoded.
-            guard recipe.options.transformsAnimations, let source = picture.source, count == recipe.transformers.count
-            else { return picture }
+            // Apply all transformers at once, while frames are decoded.
+            guard recipe.options.transformsAnimations, let source = stage.source, count == recipe.transformers.count
+            else { return stage }
             let all = Pipeline(recipe.transformers)
             let coders = configuration.coders
-            picture.image = try await decoding.run(urgency) { _ throws(CoderError) in
+            stage.image = try await decoding.run(urgency) { _ throws(CoderError) in
                 let animation = try AnimatedImage(
                     source, manager: coders, recipe.options.decode, transformer: all, forcing: recipe.options.coder)
                 return LoadedImage(
                     .animated(animation), format: animation.format, isTransformed: true, options: image.options)
             }
         }
-        return picture
+        return stage
     }
 
-    /// The picture before its transformers; in memory it serves others of them.
+    /// Returns the image before its transformers; in memory, other transformers can use it.
     private func untransformed(
         _ recipe: Recipe, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
-    ) async throws(CoderError) -> StagePicture {
+    ) async throws(CoderError) -> StageImage {
         let (options, cache, key) = (recipe.options, recipe.originalCache, recipe.key.decoded)
         if recipe.transformers.isEmpty { return try await decoded(recipe, urgency, send) }
         if options.queriesOriginal.contains(.memory), options.origin != .loaderOnly, !options.refreshesCached,
             let image = cache.image(for: key), image.isWelcome(options.kind),
-            // Frames are transformed while they are decoded.
+            // Transforming frames requires the file, because it happens while they are decoded.
             image.still != nil || !options.transformsAnimations
         {
-            return StagePicture(image: image, tier: .memory)
+            return StageImage(image: image, tier: .memory)
         }
-        let picture = try await decoded(recipe, urgency, send)
-        if options.storesOriginal.contains(.memory) { cache.store(picture.image, for: key) }
-        return picture
+        let stage = try await decoded(recipe, urgency, send)
+        if options.storesOriginal.contains(.memory) { cache.store(stage.image, for: key) }
+        return stage
     }
 
     private func decoded(
         _ recipe: Recipe, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
-    ) async throws(CoderError) -> StagePicture {
-        let looks = recipe.options.isProgressive ? ProgressiveLooks(recipe, decoding, configuration.coders) : nil
+    ) async throws(CoderError) -> StageImage {
+        let previews = recipe.options.isProgressive ? PreviewScheduler(recipe, decoding, configuration.coders) : nil
         let file = try await file(recipe, urgency) { progress in
             send(.progress(received: progress.received, expected: progress.expected))
-            looks?.look(progress, urgency, send)
+            previews?.look(progress, urgency, send)
         }
         switch file.content {
-        case .image(let image, _): return StagePicture(image: image, tier: file.tier, response: file.response)
+        case .image(let image, _): return StageImage(image: image, tier: file.tier, response: file.response)
         case .source(let source):
-            var image = await looks?.end(source)
+            var image = await previews?.end(source)
             do throws(CoderError) {
                 if image == nil { image = try await decoding.decode(source, recipe.options, urgency) }
             } catch {
                 await forget(recipe, after: error)
                 throw file.response?.explaining(error) ?? error
             }
-            return StagePicture(image: image!, source: source, tier: file.tier, response: file.response)
+            return StageImage(image: image!, source: source, tier: file.tier, response: file.response)
         }
     }
 }

@@ -4,47 +4,47 @@ import ImageProcessing
 import Synchronization
 
 extension ImageManager {
-    /// Keeps a result: in memory at once, on disk a little later.
-    func store(_ picture: StagePicture, _ recipe: Recipe, _ urgency: LoadUrgency) async {
-        let (options, image) = (recipe.options, picture.image)
-        guard !image.isPartial, !picture.isIncomplete else { return }
+    /// Stores a result: in memory at once, on disk in the background.
+    func store(_ stage: StageImage, _ recipe: Recipe, _ urgency: LoadUrgency) async {
+        let (options, image) = (recipe.options, stage.image)
+        guard !image.isPartial, !stage.isIncomplete else { return }
         if options.stores.contains(.memory) { recipe.cache.store(image, for: recipe.key.result) }
         guard options.stores.contains(.disk) else { return }
         let (cache, key) = (recipe.resultCache, recipe.key.result)
-        if picture.response?.forbidsStoring ?? false {
+        if stage.response?.forbidsStoring ?? false {
             return await stores.begin(recipe.storeKey, urgency) { _ in await cache.remove(key, from: .disk) }
         }
-        guard needsEntry(picture, recipe) else { return }
-        let facts = Self.attributes(recipe, picture.response)
+        guard needsEntry(stage, recipe) else { return }
+        let facts = Self.attributes(recipe, stage.response)
         let manager = configuration.coders
         let animationFormat = configuration.animationFormat
         await stores.begin(recipe.storeKey, urgency) { [decoding] urgency in
             let bytes = try? await decoding.run(urgency) { _ throws(CoderError) -> [UInt8]? in
                 if let serializer = recipe.serializer {
-                    let source = recipe.key.isOriginal ? picture.source : nil
+                    let source = recipe.key.isOriginal ? stage.source : nil
                     return try serializer(image, source.map { $0.bytes(0..<$0.count) }, recipe.url)
                 }
-                return try StoredPicture.encode(image, options, animationFormat: animationFormat, manager)
+                return try StoredImage.encode(image, options, animationFormat: animationFormat, manager)
             }
             guard let bytes else { return }
             try? await cache.store(CachedData(bytes, extended: image.extendedData, attributes: facts), for: key)
         }
     }
 
-    /// Whether the result needs an entry beside that of its file.
-    private func needsEntry(_ picture: StagePicture, _ recipe: Recipe) -> Bool {
-        guard let source = picture.source, recipe.serializer == nil else {
-            return !(recipe.key.isOriginal && picture.tier == .disk)
+    /// Whether the result needs its own entry, in addition to the file's.
+    private func needsEntry(_ stage: StageImage, _ recipe: Recipe) -> Bool {
+        guard let source = stage.source, recipe.serializer == nil else {
+            return !(recipe.key.isOriginal && stage.tier == .disk)
         }
-        // An animation that its transformer leaves alone is its file's.
-        let isLeftAlone = !recipe.transformers.isEmpty && !picture.image.isTransformed
+        // An animation that was not transformed equals its file.
+        let isLeftAlone = !recipe.transformers.isEmpty && !stage.image.isTransformed
         return !recipe.key.isOriginal && !isLeftAlone && source.count > 0
     }
 
     static func attributes(_ recipe: Recipe, _ response: ResponseFacts?) -> [String: String] {
         var attributes = ["url": redacted(recipe.url)]
         for name in ["etag", "last-modified", "content-type"] { attributes[name] = response?.headers[name] }
-        // What tells versions apart is said by one server, of one of its files.
+        // Validators are valid only for the URL that sent them.
         if response?.entityTag != nil || response?.headers["last-modified"] != nil {
             attributes["answered-by"] = response?.url
         }
@@ -52,8 +52,8 @@ extension ImageManager {
     }
 }
 
-/// Work that goes on after its cause was answered: of one key one after the other, and of those that wait the last.
-final class Background: Sendable {
+/// Stores results in the background: per key one at a time, and of several waiting stores only the latest.
+final class BackgroundStores: Sendable {
     typealias Work = @Sendable (LoadUrgency) async -> Void
 
     private struct Line {
@@ -62,12 +62,14 @@ final class Background: Sendable {
         var next: Work?
     }
 
-    /// Pictures that may be held for it; whoever has one more waits until it is stored.
+    /// The number of images in the queue above which callers must wait.
     private static let limit = 32
 
     private let lines = Mutex<[WorkKey: Line]>([:])
 
-    /// - Parameter urgency: that of whoever waits, when there is too much of it already.
+    /// Starts a store; waits for it if the queue is full.
+    ///
+    /// - Parameter urgency: the urgency of the caller, used if it must wait.
     func begin(_ key: WorkKey, _ urgency: LoadUrgency, _ work: @escaping Work) async {
         let isTooMuch = lines.withLock { lines in
             if lines[key] != nil {
@@ -94,14 +96,14 @@ final class Background: Sendable {
         }
     }
 
-    /// Waits for what is stored under a key, which becomes as urgent as whoever waits.
+    /// Waits until a key is stored; raises its urgency to the caller's.
     func finish(_ key: WorkKey, _ urgency: LoadUrgency) async {
         guard let line = lines.withLock({ $0[key] }) else { return }
         line.urgency.priority = max(line.urgency.priority, urgency.priority)
         await line.task.value
     }
 
-    /// Waits for everything.
+    /// Waits for all stores.
     func finish() async {
         while let task = lines.withLock({ $0.values.first?.task }) { await task.value }
     }

@@ -3,48 +3,50 @@ public import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Gets pictures: from memory, from disk, or from wherever a loader finds them.
+/// Loads images from memory, from disk, or with a loader.
 ///
 ///     let manager = ImageManager(configuration)
 ///     let photo = try await manager.image("https://example.org/photo.jpg", .thumbnail(PixelSize(320, 320)))
 ///
-/// What several callers want at the same time is done once, stage by stage: one transfer for an URL, one decode for every
-/// set of options, one run of every transformer.
+/// Concurrent requests share each stage: one download per URL, one decode per set of options, one run of each
+/// transformer.
 /// - Concurrency: any thread.
 public final class ImageManager: Sendable {
+    /// The configuration of the manager.
     public let configuration: ImageManagerConfiguration
     let decoding: Decoding
     let failures: FailedURLs
-    /// Files that are being got, pictures that are being decoded or transformed, and results on their way into a cache.
+    /// Shared work in progress: files, decoded and transformed images, and results.
     let files = SharedWork<WorkKey, LoadProgress, StageFile>()
-    let pictures = SharedWork<WorkKey, LoadEvent, StagePicture>()
-    let results = SharedWork<WorkKey, LoadEvent, StagePicture>()
+    let images = SharedWork<WorkKey, LoadEvent, StageImage>()
+    let results = SharedWork<WorkKey, LoadEvent, StageImage>()
     private let running = Mutex<[ObjectIdentifier: ImageTask]>([:])
-    /// Stores that nobody waits for.
-    let stores = Background()
+    /// Background stores.
+    let stores = BackgroundStores()
 
+    /// Creates a manager.
     public init(_ configuration: ImageManagerConfiguration) {
         self.configuration = configuration
-        decoding = Decoding(configuration.coders, maxDecodes: configuration.maxDecodes ?? processorCount)
+        decoding = Decoding(configuration.coders, maxDecodes: configuration.maxDecodes ?? Machine.processorCount)
         failures = FailedURLs(limit: configuration.maxFailures, seconds: configuration.failureSeconds)
     }
 
     // MARK: Loading
 
-    /// Gets one picture.
+    /// Loads one image.
     ///
-    /// - Throws: `.invalidURL`, `.failedBefore`, `.notFound` where only caches were asked, what the loader and the coder
-    ///   say, `.cancelled`.
+    /// - Throws: `.invalidURL`, `.failedBefore`, `.notFound` if only caches were queried, errors of the loader and the
+    ///   coder, `.cancelled`.
     public func image(
         _ url: String, _ options: LoadOptions = LoadOptions()
     ) async throws(CoderError) -> LoadResult {
         let request = ImageRequest(url, options)
-        // A picture in memory needs no task.
+        // Fast path: an image in memory needs no task.
         if let hit = hitInMemory(request) { return hit }
         return try await load(request).value
     }
 
-    /// Begins to get one picture.
+    /// Starts loading one image.
     public func load(_ request: ImageRequest) -> ImageTask {
         let request = prepared(request)
         let task = ImageTask(request) { [self] urgency, send in
@@ -59,9 +61,9 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// Gets one picture and hands it over where the caller wants it.
+    /// Loads one image and calls a completion handler.
     ///
-    /// - Parameter deliver: runs the completion: on a queue, on an actor, or right where the load ended.
+    /// - Parameter deliver: runs the completion, for example on a queue or an actor; by default on the loading thread.
     @discardableResult
     public func load(
         _ request: ImageRequest, deliver: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() },
@@ -75,12 +77,12 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// The picture in memory, if it is there; waits for nothing.
+    /// Returns the image in memory; nil if there is none. Never blocks.
     public func cachedImage(_ url: String, _ options: LoadOptions = LoadOptions()) -> LoadedImage? {
         hitInMemory(ImageRequest(url, options))?.image
     }
 
-    /// The key that a picture is cached under.
+    /// Returns the cache keys of a request.
     public func cacheKey(_ url: String, _ options: LoadOptions = LoadOptions()) -> CacheKey {
         Recipe(prepared(ImageRequest(url, options)), configuration).key
     }
@@ -96,41 +98,46 @@ public final class ImageManager: Sendable {
         guard options.origin != .loaderOnly, options.queries.contains(.memory), !options.refreshesCached,
             !options.queriesDataOfMemoryHits
         else { return nil }
-        guard let (image, key) = pictureInMemory(request), image.isWelcome(options.kind) else { return nil }
+        guard let (image, key) = imageInMemory(request), image.isWelcome(options.kind) else { return nil }
         if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded { return nil }
         return LoadResult(
             image: image.withScaleFactor(options.scaleFactor(ofKey: key)), tier: .memory, url: request.url)
     }
 
-    /// The picture, and the key of its file.
-    private func pictureInMemory(_ request: ImageRequest) -> (LoadedImage, String)? {
+    /// Returns the image in memory, and the key of its file.
+    private func imageInMemory(_ request: ImageRequest) -> (LoadedImage, String)? {
         let options = request.options
         let cache = options.cache ?? configuration.cache
         if options.transformer(or: configuration.transformer) != nil {
             let recipe = Recipe(request, configuration)
             return cache.image(for: recipe.key.result).map { ($0, recipe.key.original) }
         }
-        // A recipe would copy all of the options, which takes as long as the rest.
+        // Creating a recipe copies all options, which would double the time of this path.
         let key = CacheKey(request, filter: configuration.keyFilter)
         return cache.image(for: key.result).map { ($0, key.original) }
     }
 
-    // MARK: What is going on
+    // MARK: Activity
 
+    /// Whether a load is in progress.
     public var isRunning: Bool { running.withLock { !$0.isEmpty } }
 
-    /// Cancels every load that this manager began.
+    /// Cancels all loads of this manager.
     public func cancelAll() {
         for task in running.withLock({ $0.values.map { $0 } }) { task.cancel() }
     }
 
-    /// Waits until everything is stored that was begun to be stored.
+    /// Waits until all started stores are complete.
     public func finishStoring() async { await stores.finish() }
 
-    // MARK: URLs that failed
+    // MARK: Failed URLs
 
+    /// The number of blocked URLs.
     public var failedCount: Int { failures.count }
+    /// Whether a URL is blocked after a failure.
     public func hasFailed(_ url: String) -> Bool { failures.contains(url) }
+    /// Unblocks a URL.
     public func forgetFailure(_ url: String) { failures.remove(url) }
+    /// Unblocks all URLs.
     public func forgetAllFailures() { failures.removeAll() }
 }

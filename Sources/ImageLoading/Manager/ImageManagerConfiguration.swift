@@ -2,30 +2,38 @@ public import CoderHost
 public import ImageModel
 public import ImageProcessing
 
-/// What a manager works with.
+/// The configuration of an ``ImageManager``.
 public struct ImageManagerConfiguration: Sendable {
+    /// The coders that decode and encode.
     public var coders: CodersManager
+    /// The cache of results.
     public var cache: any ImageCaching
-    /// Where files are kept whose results are kept elsewhere; nil = ``cache``.
+    /// The cache of original files; nil for ``cache``.
     public var originalCache: (any ImageCaching)?
+    /// The loader of files.
     public var loader: any ImageLoading
+    /// The default transformer; nil for none.
     public var transformer: (any ImageTransformer)?
+    /// Turns URLs into cache keys; nil uses the URL.
     public var keyFilter: CacheKeyFilter?
+    /// Encodes results for the disk; nil for the standard encoding.
     public var serializer: CacheSerializer?
+    /// Changes the options of every request.
     public var optionsProcessor: OptionsProcessor?
-    /// Whether an URL may be loaded that no cache has.
+    /// Whether a URL that is not cached may be loaded.
     public var shouldLoad: @Sendable (_ url: String) -> Bool = { _ in true }
-    /// Whether an URL is left alone for a while after a failure; nil asks the loader.
+    /// Whether a URL is blocked for a while after a failure; nil asks the loader.
     public var shouldBlock: (@Sendable (_ url: String, _ error: CoderError) -> Bool)?
-    /// For how long an URL that failed is left alone, in seconds.
+    /// The time in seconds for which a failed URL is blocked.
     public var failureSeconds = 600
-    /// URLs that are remembered as failed at most; the oldest are forgotten first.
+    /// The maximum number of blocked URLs; the oldest are unblocked first.
     public var maxFailures = 10_000
-    /// What an animation is stored as whose own format cannot be written.
+    /// The format for animations whose own format cannot be written.
     public var animationFormat: ImageFormat = "gif"
-    /// Pictures that are decoded at the same time; nil = as many as there are processors.
+    /// The number of concurrent decodes; nil for the number of processors.
     public var maxDecodes: Int?
 
+    /// Creates a configuration.
     public init(coders: CodersManager, cache: any ImageCaching, loader: any ImageLoading) {
         self.coders = coders
         self.cache = cache

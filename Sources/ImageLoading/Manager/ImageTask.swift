@@ -1,7 +1,7 @@
 import ImageModel
 import Synchronization
 
-/// A picture that is being loaded.
+/// A running load of an image.
 ///
 ///     let task = manager.load(ImageRequest("https://example.org/photo.jpg"))
 ///     for await event in task.events { … }
@@ -9,11 +9,12 @@ import Synchronization
 ///
 /// - Concurrency: any thread.
 public final class ImageTask: Sendable {
+    /// The request, after the options processor.
     public let request: ImageRequest
     /// Progress, previews and the result, for one reader.
     ///
-    /// Who reads slowly misses some of them, but never the last one. It ends without a result when the load fails:
-    /// ``value`` says why.
+    /// A slow reader misses older events, but never the last one. If the load fails, the stream ends without a result,
+    /// and ``value`` throws the error.
     public let events: AsyncStream<LoadEvent>
     private let urgency: LoadUrgency
     private let work: Task<Result<LoadResult, CoderError>, Never>
@@ -37,7 +38,7 @@ public final class ImageTask: Sendable {
         }
     }
 
-    /// The result, when it is there.
+    /// The result; waits until it is available.
     public var value: LoadResult {
         get async throws(CoderError) {
             try await withTaskCancellationHandler {
@@ -48,14 +49,15 @@ public final class ImageTask: Sendable {
         }
     }
 
-    /// How urgent it is; what waits in a line is moved.
+    /// The priority; a change moves the load within its queue.
     public var priority: LoadPriority {
         get { urgency.priority }
         set { urgency.priority = newValue }
     }
 
-    /// Ends it; ``value`` throws `.cancelled` at once, and what nobody else waits for ends, too.
+    /// Cancels the load; ``value`` throws `.cancelled` at once. Shared work continues while other callers need it.
     public func cancel() { work.cancel() }
 
+    /// Whether the load was cancelled.
     public var isCancelled: Bool { work.isCancelled }
 }

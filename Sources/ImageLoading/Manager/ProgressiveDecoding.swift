@@ -3,18 +3,18 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Looks at a picture while its bytes arrive, with one session from the first byte to the last.
+/// Decodes previews of an image while its bytes arrive, with one session from the first byte to the last.
 ///
-/// One look at a time; what arrives meanwhile is seen by the next. A look at a still draws and copies all of it, a quarter
-/// of what a decode costs. So the first one waits for as many bytes as make a coarse picture of its size, and the next one
-/// until there are five times as many: that makes two or three, whatever the length turns out to be. An animation shows
-/// every frame that is there, for a look at it costs next to nothing.
+/// One preview is decoded at a time; the next one uses all bytes that have arrived by then. A preview of a still draws
+/// and copies the whole image, which takes a quarter of the time of a decode. So the first preview waits for enough
+/// bytes for a coarse image, and each later one for five times as many bytes. This makes two or three previews,
+/// for any length. An animation shows every available frame, because its previews cost almost nothing.
 final class ProgressiveDecoding: Sendable {
     private struct State {
         var session: DecodeSession?
         var animation: AnimatedImage?
         var shownFrames = 0
-        /// The whole of a still, as the coder drew it.
+        /// The complete still, as the coder drew it.
         var complete: PixelBuffer?
         var hasFailed = false
     }
@@ -23,15 +23,15 @@ final class ProgressiveDecoding: Sendable {
         var isLooking = false
         var isOver = false
         var next = ContinuousClock.now
-        /// The bytes that have to be there.
+        /// Bytes required for the next preview.
         var nextCount = 0
-        /// Bytes of the whole; nil while that is not known.
+        /// Total number of bytes; nil if unknown.
         var expected: Int?
     }
 
-    /// By what a still has to grow until it is looked at again.
+    /// The factor by which a still must grow until the next preview.
     private static let growth = 5
-    /// The coarsest picture that a coder draws has about an eighth of a bit for a pixel.
+    /// The coarsest image of a coder needs about an eighth of a bit per pixel.
     private static let pixelsPerByte = 64
     private static let firstShare = 12
 
@@ -48,9 +48,9 @@ final class ProgressiveDecoding: Sendable {
         state = Mutex(State())
     }
 
-    /// Whether a look would be welcome now; whoever gets true has to call ``look()``.
+    /// Whether a preview can be decoded now; if true, the caller must call ``look()``.
     ///
-    /// - Parameter expected: bytes of the whole; nil while that is not known.
+    /// - Parameter expected: total number of bytes; nil if unknown.
     func mayLook(_ expected: Int?) -> Bool {
         pace.withLock { pace in
             pace.expected = expected
@@ -61,7 +61,7 @@ final class ProgressiveDecoding: Sendable {
         }
     }
 
-    /// What can be seen now that could not be seen before.
+    /// Returns a preview if there is new content.
     func look() -> LoadedImage? {
         let begin = ContinuousClock.now
         let count = source.count
@@ -70,7 +70,7 @@ final class ProgressiveDecoding: Sendable {
             do throws(CoderError) {
                 return try see(&state)
             } catch {
-                // What is wrong is said by the decode of the whole.
+                // The decode of the complete file reports the error.
                 state.hasFailed = error.code != .needsInput
                 return nil
             }
@@ -109,24 +109,25 @@ final class ProgressiveDecoding: Sendable {
         let coarse = min((session.info.size.area ?? .max) / Self.pixelsPerByte, expected / Self.firstShare)
         guard source.count >= coarse, let part = try session.decodeAvailable() else { return nil }
         if part.isComplete { state.complete = part.pixels }
-        // The coder goes on drawing on its pixels.
+        // The coder continues to draw into its pixels, so copy them.
         var image = try session.reduced(part.pixels, options.decode)
         if image.pixels === part.pixels { image.pixels = try PixelConverter.copy(image.pixels) }
         return LoadedImage(
             .still(image), format: session.format, isPartial: !part.isComplete, options: options.decode)
     }
 
-    /// The picture, once all bytes are there; nil where it has to be decoded anew.
+    /// Returns the complete image; nil if it must be decoded again.
     ///
-    /// What is cached must not depend on how it came. So a smaller picture is decoded anew, for from a reduced decode come
-    /// other pixels than from the whole; and so is what turned out to be a still, or an animation, only at its end.
+    /// The cached image must not depend on how its bytes arrived. A smaller image is decoded again, because a reduced
+    /// decode produces other pixels than reducing the whole image. An image whose kind (still or animation) became
+    /// known only at the end is decoded again, too.
     func finish() -> LoadedImage? {
         pace.withLock { $0.isOver = true }
         return state.withLock { state in
             if state.hasFailed { return nil }
             if let animation = state.animation {
                 animation.update()
-                // One frame is a still, and how large frames may be follows from how many there are.
+                // An animation with one frame is a still, and the byte limit per frame depends on the number of frames.
                 guard animation.isComplete, animation.problem == nil, animation.frameCount > 1,
                     options.decode.limitBytes == nil
                 else { return nil }
@@ -141,7 +142,7 @@ final class ProgressiveDecoding: Sendable {
                 if state.complete == nil, let part = try session.decodeAvailable(), part.isComplete {
                     state.complete = part.pixels
                 }
-                guard let pixels = state.complete, wantsStill || !StoredPicture.isAnimated(session) else { return nil }
+                guard let pixels = state.complete, wantsStill || !StoredImage.isAnimated(session) else { return nil }
                 return LoadedImage(
                     .still(try session.reduced(pixels, options.decode)), format: session.format,
                     options: options.decode)

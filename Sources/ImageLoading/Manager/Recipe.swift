@@ -2,26 +2,26 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// A request with everything in it decided.
+/// A request with all defaults of the manager resolved.
 struct Recipe: Sendable {
     var url: String
     var options: LoadOptions
-    /// In the order in which they are applied.
+    /// The transformers in the order of their application.
     var transformers: [any ImageTransformer]
     var cache: any ImageCaching
     var originalCache: any ImageCaching
     var loader: any ImageLoading
     var serializer: CacheSerializer?
     var key: CacheKey
-    /// Set where the request shares its work with nobody.
-    private let own: Unique?
+    /// Set if the request must not share work with other requests.
+    private let own: IdentityToken?
 
     init(_ request: ImageRequest, _ configuration: ImageManagerConfiguration) {
         url = request.url
         options = request.options
         let transformer = options.transformer(or: configuration.transformer)
         transformers = (transformer as? Pipeline)?.transformers ?? (transformer.map { [$0] } ?? [])
-        // What is transformed is seen upright.
+        // Transformers expect an upright image.
         if !transformers.isEmpty { options.decode.appliesOrientation = true }
         cache = options.cache ?? configuration.cache
         originalCache = options.originalCache ?? options.cache ?? configuration.originalCache ?? configuration.cache
@@ -32,13 +32,13 @@ struct Recipe: Sendable {
             original: filter?(url) ?? options.fileKey(url), options,
             transformer: transformers.isEmpty ? nil : Pipeline(transformers))
         options.scaleFactor = options.scaleFactor(ofKey: key.original)
-        own = Self.isPlain(options) ? nil : Unique()
+        own = Self.isPlain(options) ? nil : IdentityToken()
     }
 
-    /// Whether a server is asked although there is something in a cache.
+    /// Whether to revalidate a cached image with the server.
     var asksAgain: Bool { options.refreshesCached && options.origin == .any }
 
-    /// The same for the caches alone.
+    /// The same recipe, restricted to the caches.
     var offline: Recipe {
         var recipe = self
         recipe.options.origin = .cacheOnly
@@ -48,30 +48,30 @@ struct Recipe: Sendable {
 
     // MARK: Caches
 
-    /// The picture in memory, if it is of the kind that is wanted.
+    /// Returns the image in memory if it is of the wanted kind.
     func hit() -> LoadedImage? {
         guard let image = cache.image(for: key.result), image.isWelcome(options.kind) else { return nil }
         return image
     }
 
-    /// Where the bytes of the result are: those of an unchanged file are the file's.
+    /// The cache of the result's bytes; an unchanged file is stored in the cache of originals.
     var resultCache: any ImageCaching { key.isOriginal ? originalCache : cache }
 
-    /// Whether the file is looked for on disk.
+    /// Whether to look for the file on disk.
     var readsDisk: Bool {
         let tiers = key.isOriginal ? options.queries.union(options.queriesOriginal) : options.queriesOriginal
         return options.origin != .loaderOnly && tiers.contains(.disk)
     }
 
-    /// Whether the file is kept on disk; with a serializer nothing goes there that it has not made.
+    /// Whether to store the file on disk; with a serializer, only its output is stored.
     var keepsFile: Bool {
         let tiers = key.isOriginal ? options.stores.union(options.storesOriginal) : options.storesOriginal
         return serializer == nil && tiers.contains(.disk)
     }
 
-    // MARK: What work is shared by
+    // MARK: Keys of shared work
 
-    /// Whether nothing in it is code that could make its bytes others than those of the next request.
+    /// Whether no option can make its bytes differ from those of an equal request.
     var isPlain: Bool { own == nil }
 
     private static func isPlain(_ options: LoadOptions) -> Bool {
@@ -84,12 +84,12 @@ struct Recipe: Sendable {
         WorkKey(text, variant: variant, own: own)
     }
 
-    /// Of what is decoded.
+    /// Key of the decoded image.
     var decodedKey: ExactKey { ExactKey(key.decoded) }
 
-    /// Of the file.
+    /// Key of the file.
     var fileKey: WorkKey { workKey(key.original, fileVariant) }
-    /// Of a file that a loader makes for these options alone.
+    /// Key of a file that a loader makes for these options only.
     var ownFileKey: WorkKey { workKey(key.original, "\(fileVariant)\n\(key.decoded)") }
 
     private var fileVariant: String {
@@ -101,13 +101,13 @@ struct Recipe: Sendable {
             ] + options.alternatives + headers).joined(separator: "\n")
     }
 
-    /// Of the picture after some of the transformers.
-    func pictureKey(after count: Int) -> WorkKey {
+    /// Key of the image after some of the transformers.
+    func imageKey(after count: Int) -> WorkKey {
         let done = transformers.prefix(count).map(\.key).joined(separator: "-")
-        return workKey(key.decoded, "\(done)\n\(pictureVariant)")
+        return workKey(key.decoded, "\(done)\n\(imageVariant)")
     }
 
-    private var pictureVariant: String {
+    private var imageVariant: String {
         """
         \(options.isProgressive)\(options.minimumProgressInterval)\(options.transformsAnimations)\
         \(options.queriesOriginal.rawValue) \(options.storesOriginal.rawValue)
@@ -115,44 +115,44 @@ struct Recipe: Sendable {
         """
     }
 
-    /// Of the result, and where it is kept.
+    /// Key of the result, including where and how it is stored.
     var resultKey: WorkKey {
         let format = options.storeFormat.map { "\($0)" } ?? ""
         let manner = options.encode == EncodeOptions() ? format : "\(format) \(options.encode)"
         return workKey(
-            key.result, "\(options.queries.rawValue) \(options.stores.rawValue) \(manner)\n\(pictureVariant)")
+            key.result, "\(options.queries.rawValue) \(options.stores.rawValue) \(manner)\n\(imageVariant)")
     }
 
-    /// Of the entry on disk.
+    /// Key of the entry on disk.
     var storeKey: WorkKey {
         let isElsewhere = options.cache != nil || options.originalCache != nil
         return WorkKey(key.result, variant: "", own: isElsewhere ? own : nil)
     }
 }
 
-/// What work is shared by.
+/// Identifies work that equal requests share.
 struct WorkKey: Hashable, Sendable {
     var text: ExactKey
     var variant: ExactKey
-    /// Shared with nobody.
-    var own: Unique?
+    /// If set, the work is not shared.
+    var own: IdentityToken?
 
-    init(_ text: String, variant: String, own: Unique?) {
+    init(_ text: String, variant: String, own: IdentityToken?) {
         (self.text, self.variant, self.own) = (ExactKey(text), ExactKey(variant), own)
     }
 }
 
-/// Equal to itself only.
-final class Unique: Hashable, Sendable {
-    static func == (a: Unique, b: Unique) -> Bool { a === b }
+/// A value that equals only itself.
+final class IdentityToken: Hashable, Sendable {
+    static func == (a: IdentityToken, b: IdentityToken) -> Bool { a === b }
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Bytes, and where they were found.
+/// The file of a request and its origin.
 struct StageFile: Sendable {
     enum Content: Sendable {
         case source(ImageSource)
-        /// What a loader made, and for which options.
+        /// An image that a loader made, and the key of its options.
         case image(LoadedImage, madeFor: ExactKey)
     }
     var content: Content
@@ -160,10 +160,10 @@ struct StageFile: Sendable {
     var response: ResponseFacts?
 }
 
-/// A picture, and what it was made of.
-struct StagePicture: Sendable {
+/// The image of a request and its origin.
+struct StageImage: Sendable {
     var image: LoadedImage
-    /// Nil where there was none.
+    /// The file; nil if there is none.
     var source: ImageSource?
     var tier: CacheTiers = []
     var response: ResponseFacts?

@@ -2,110 +2,122 @@ public import CoderHost
 public import ImageModel
 public import ImageProcessing
 
-/// How a picture is loaded, what is made of it, and where it is kept.
+/// Options for loading, decoding, transforming and storing an image.
 public struct LoadOptions: Sendable {
-    // MARK: What comes out
+    // MARK: Result
 
-    /// Size, colours, orientation, hints; what of it changes pixels is part of the cache key.
+    /// Size, colors, orientation, hints; options that change pixels are part of the cache key.
     public var decode = DecodeOptions()
-    /// Pixels that make one point where it is shown; nil takes it from the key (`name@2x.png`), or else 1.
+    /// Pixels per point of display; nil takes the factor from the key (`name@2x.png`), or 1.
     public var scaleFactor: Double?
-    /// What is made of the decoded picture.
+    /// The transformer of the decoded image.
     public var transformer = Choice<any ImageTransformer>.standard
-    /// Whether every frame of an animation is transformed, too; without it animations stay as they are.
+    /// Whether to transform every frame of an animation; otherwise animations stay unchanged.
     public var transformsAnimations = false
-    /// Whether stills, animations or both are welcome.
+    /// The wanted kind: stills, animations or both.
     public var kind = ImageKind.any
-    /// Whether all frames of an animation are decoded before it is handed over.
+    /// Whether to decode all frames of an animation before it is returned.
     public var preloadsAllFrames = false
-    /// The only coder that is asked.
+    /// The id of the only coder to use; nil for any.
     public var coder: String?
 
-    // MARK: Where it comes from
+    // MARK: Source
 
+    /// The initial priority.
     public var priority = LoadPriority.normal
-    /// Other URLs of the same picture, tried in this order when the first has failed.
+    /// Alternative URLs of the same image; each is tried after the previous one has failed.
     public var alternatives: [String] = []
-    /// Whether caches are asked, the loader, or both.
+    /// Whether to use caches, the loader, or both.
     public var origin = LoadOrigin.any
-    /// Whether an URL that failed before is tried again.
+    /// Whether to retry a URL that is blocked after a failure.
     public var retriesFailed = false
-    /// Whether the server is asked again although the picture is cached; an unchanged one costs no transfer (304).
+    /// Whether to revalidate a cached image with the server; an unchanged one is not downloaded again (304).
     public var refreshesCached = false
-    /// Whether parts are decoded while the rest arrives.
+    /// Whether to decode previews while bytes arrive.
     public var isProgressive = false
-    /// The share of a transfer, 0…1, that has to arrive between two looks at it.
+    /// The share of a download, 0…1, that must arrive between two progress events or previews.
     public var minimumProgressInterval = 0.0
-    /// The tiers that are asked for the result, in the order memory, disk.
+    /// The tiers to query for the result, in the order memory, disk.
     public var queries = CacheTiers.all
-    /// The tiers that are asked for what the result is made of: the file on disk, and, for a transformed picture, the one
-    /// before its transformers in memory.
+    /// The tiers to query for the originals: the file on disk, and the untransformed image in memory.
     public var queriesOriginal = CacheTiers.disk
-    /// Whether the file's bytes are handed over although the picture was in memory.
+    /// Whether to return the file's bytes with a memory hit.
     public var queriesDataOfMemoryHits = false
 
-    // MARK: Where it goes
+    // MARK: Storing
 
+    /// The tiers that store the result.
     public var stores = CacheTiers.all
-    /// The same for what the result is made of; see ``queriesOriginal``.
+    /// The tiers that store the originals; see ``queriesOriginal``.
     public var storesOriginal = CacheTiers.disk
-    /// Whether the result is handed over only after it was stored.
+    /// Whether to return the result only after it was stored.
     public var waitsForStore = false
-    /// How results are encoded for the disk.
+    /// Options for encoding results for the disk.
     public var encode = EncodeOptions()
-    /// The format of results on disk; nil keeps the file's where it can be written, PNG with alpha, JPEG without.
+    /// The format of results on disk; nil for the file's format if it can be written, else PNG with alpha or JPEG
+    /// without.
     public var storeFormat: ImageFormat?
 
-    // MARK: Parts that differ from the manager's
+    // MARK: Replacements for parts of the manager
 
+    /// The cache of results; nil for the manager's.
     public var cache: (any ImageCaching)?
+    /// The cache of original files; nil for the manager's.
     public var originalCache: (any ImageCaching)?
+    /// The loader; nil for the manager's.
     public var loader: (any ImageLoading)?
+    /// The key filter; nil for the manager's.
     public var keyFilter: CacheKeyFilter?
+    /// The serializer; nil for the manager's.
     public var serializer: CacheSerializer?
-    /// Fields that are sent, on top of the downloader's.
+    /// Additional header fields; they replace the downloader's.
     public var headers: [String: String] = [:]
-    /// Changes the request; where that changes what is answered, ``keyFilter`` has to tell the pictures apart.
+    /// Changes the request; if this changes the response, ``keyFilter`` must make distinct keys.
     public var requestModifier: RequestModifier?
+    /// Changes or refuses the response.
     public var responseModifier: ResponseModifier?
+    /// Decrypts the downloaded bytes.
     public var decryptor: Decryptor?
+    /// The credential for servers that answer 401.
     public var credential: Credential?
+    /// Whether to accept TLS certificates that cannot be verified.
     public var allowsInvalidCertificates = false
-    /// Whether cookies of a response are sent with later requests.
+    /// Whether to store cookies and send them with later requests.
     public var handlesCookies = false
-    /// What the application wants to find again in modifiers and loaders of its own.
+    /// Data of the application for its own modifiers and loaders.
     public var userInfo: [String: String] = [:]
 
+    /// Creates the default options.
     public init() {}
 }
 
-/// The manager's own, none, or another one.
+/// A choice between the manager's value, none, and a custom value.
 public enum Choice<Value: Sendable>: Sendable {
     case standard
     case none
     case custom(Value)
 }
 
-/// What kind of picture is wanted.
+/// The wanted kind of an image.
 public enum ImageKind: Sendable, Hashable {
     case any
-    /// An animation comes as its first frame.
+    /// A still; an animation is reduced to its first frame.
     case still
-    /// A still comes as an animation of one frame.
+    /// An animation; a still becomes an animation of one frame.
     case animated
 }
 
-/// Whom a manager asks.
+/// The sources that a manager uses.
 public enum LoadOrigin: Sendable, Hashable {
     case any
     case cacheOnly
     case loaderOnly
 }
 
-/// Turns an URL into the key that its picture is cached under.
+/// Turns a URL into the cache key of its file.
 public typealias CacheKeyFilter = @Sendable (_ url: String) -> String
-/// Makes the bytes that go to the disk, and nothing else goes there; nil stores nothing.
+/// Creates the bytes to store on disk; nil stores nothing.
 public typealias CacheSerializer =
     @Sendable (_ image: LoadedImage, _ data: [UInt8]?, _ url: String) throws(CoderError) -> [UInt8]?
-/// Rewrites options before anything else is done.
+/// Changes the options of a request before it is processed.
 public typealias OptionsProcessor = @Sendable (_ url: String, _ options: LoadOptions) -> LoadOptions

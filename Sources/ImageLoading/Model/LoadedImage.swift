@@ -1,30 +1,34 @@
 public import CoderHost
 public import ImageModel
 
-/// A picture as a manager hands it over.
+/// An image that a manager has loaded.
 ///
-/// An object, so that a cache can find again what somebody still holds.
+/// It is a class, so that a weak table can find an image that the application still holds.
 public final class LoadedImage: Sendable {
+    /// A still or an animation.
     public enum Content: Sendable {
         case still(DecodedImage)
         case animated(AnimatedImage)
     }
 
+    /// The still or animation.
     public let content: Content
+    /// The format of the file.
     public let format: ImageFormat
-    /// Pixels that make one point where it is shown.
+    /// Pixels per point of display.
     public let scaleFactor: Double
-    /// Whether more of it is still to come.
+    /// Whether more of the image is still to arrive.
     public let isPartial: Bool
+    /// Whether a transformer has changed the image.
     public let isTransformed: Bool
-    /// What it was decoded with.
+    /// The options of its decode.
     public let options: DecodeOptions
-    /// What was stored beside the bytes.
+    /// The extended data of its cache entry.
     public let extendedData: [UInt8]?
-    /// The one that these pixels were made for: whoever holds them for another density holds that, too, so that a cache
-    /// finds it.
+    /// The original of a copy with another scale factor; holding it keeps the cached object alive.
     private let base: LoadedImage?
 
+    /// Creates an image.
     public convenience init(
         _ content: Content, format: ImageFormat, scaleFactor: Double = 1, isPartial: Bool = false,
         isTransformed: Bool = false, options: DecodeOptions = DecodeOptions(), extendedData: [UInt8]? = nil
@@ -48,12 +52,12 @@ public final class LoadedImage: Sendable {
         self.extendedData = extendedData
     }
 
-    /// A still with the facts that it has itself.
+    /// Creates an image from a decoded still.
     public convenience init(_ image: DecodedImage, scaleFactor: Double = 1) {
         self.init(.still(image), format: image.format, scaleFactor: scaleFactor)
     }
 
-    /// Size in pixels.
+    /// The size in pixels.
     public var size: PixelSize {
         switch content {
         case .still(let image): image.pixels.size
@@ -65,11 +69,14 @@ public final class LoadedImage: Sendable {
     public var still: DecodedImage? { if case .still(let image) = content { image } else { nil } }
     /// The animation, or nil for a still.
     public var animation: AnimatedImage? { if case .animated(let image) = content { image } else { nil } }
+    /// Whether it is an animation with more than one frame.
     public var isAnimated: Bool { animation?.isAnimated ?? false }
+    /// Whether it was decoded as a thumbnail.
     public var isThumbnail: Bool { !(options.thumbnailSize?.isEmpty ?? true) }
+    /// The number of frames; 1 for a still.
     public var frameCount: Int { animation?.frameCount ?? 1 }
 
-    /// Bytes that it may take in memory: the pixels of all frames.
+    /// The memory that the pixels of all frames may occupy, in bytes.
     public var memoryCost: Int {
         switch content {
         case .still(let image): return image.pixels.byteCount
@@ -79,7 +86,7 @@ public final class LoadedImage: Sendable {
         }
     }
 
-    /// The same pixels, for another density.
+    /// Returns the same pixels with another scale factor.
     public func withScaleFactor(_ factor: Double) -> LoadedImage {
         if factor == scaleFactor { return self }
         let base = self.base ?? self
@@ -90,17 +97,20 @@ public final class LoadedImage: Sendable {
     }
 }
 
-/// A picture, and how it was come by.
+/// The result of a load.
 public struct LoadResult: Sendable {
+    /// The image.
     public var image: LoadedImage
-    /// The file; nil for what was transformed or reduced, and for hits in memory.
+    /// The original file; nil for a transformed or reduced image, and for memory hits unless requested.
     public var data: [UInt8]?
-    /// Where it was found; empty when it was loaded.
+    /// The tier that had the image; empty if it was loaded.
     public var tier: CacheTiers
+    /// The requested URL.
     public var url: String
-    /// What the server said; nil where none was asked.
+    /// The server's response; nil if no server was asked.
     public var response: ResponseFacts?
 
+    /// Creates a result.
     public init(
         image: LoadedImage, data: [UInt8]? = nil, tier: CacheTiers = [], url: String, response: ResponseFacts? = nil
     ) {
@@ -112,13 +122,14 @@ public struct LoadResult: Sendable {
     }
 }
 
-/// What can be told of a picture that is being loaded.
+/// An event of a running load.
 public enum LoadEvent: Sendable {
-    /// Bytes that have arrived, and how many there will be; nil while that is not known.
+    /// Received bytes, and the total number; nil if unknown.
     case progress(received: Int, expected: Int?)
-    /// A part of the picture, or an animation that is still growing.
+    /// A partial image, or an animation that is still growing.
     case preview(LoadedImage)
-    /// A cached picture whose server is still being asked; see ``LoadOptions/refreshesCached``.
+    /// A cached image that is still being revalidated; see ``LoadOptions/refreshesCached``.
     case cached(LoadResult)
+    /// The final result.
     case finished(LoadResult)
 }

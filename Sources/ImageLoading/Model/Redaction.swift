@@ -1,7 +1,7 @@
-/// An URL as it may be shown: without user and password, and shortened where it carries the picture itself.
+/// Returns a URL for logs and messages: without user and password, and shortened if it is long.
 ///
-/// Also what was meant as one: where a slash or two are missing, or a password has characters that end it, everything up to
-/// the last "@" may be secret.
+/// It also covers malformed URLs. If slashes are missing, or an unescaped password contains "/", "?" or "#", it removes
+/// everything up to the last "@".
 package func redacted(_ url: String) -> String {
     var bytes = Array(url.utf8)
     if let secret = secret(in: bytes) { bytes.removeSubrange(secret) }
@@ -15,7 +15,7 @@ private func secret(in url: [UInt8]) -> Range<Int>? {
     }
     let isWritten = url[colon...].starts(with: "://".utf8)
     let isWeb = ["http", "https"].contains(String(decoding: url[..<colon], as: UTF8.self).lowercased())
-    // `asset:cat@2x.png` and `data:` are names of another kind.
+    // `asset:cat@2x.png` and `data:` URLs contain no password.
     if !isWritten, !isWeb, !url[colon...].contains(UInt8(ascii: "/")) || url.starts(with: "data:".utf8) { return nil }
     var start = colon + 1
     while start < url.count, "/\\".utf8.contains(url[start]) { start += 1 }
@@ -23,7 +23,7 @@ private func secret(in url: [UInt8]) -> Range<Int>? {
     let host = url[start..<end]
     let last = host.lastIndex(of: UInt8(ascii: "@"))
     let place = host[(last.map { $0 + 1 } ?? start)...]
-    // A port has digits only, so what stands there is a part of a password.
+    // A port consists of digits; other text belongs to a password.
     let isOdd =
         isWeb && !isWritten
         || !place.contains(UInt8(ascii: "]"))

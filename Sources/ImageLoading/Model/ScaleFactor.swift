@@ -1,10 +1,10 @@
 import CoderHost
 
-/// The density that a key names, as in `cat@2x.png`; 1 where it names none.
+/// Returns the scale factor that a key contains, as in `cat@2x.png`; 1 if there is none.
 ///
-/// What counts is the last name of the path: `@`, or `%40` in a URL, a number, `x` and a dot. Decimals are fine
-/// (`@1.5x.`); of several marks the last counts; less than 1 is taken for 1. A key of fewer than eight bytes has no room
-/// for a name, a mark and an extension.
+/// The last path component counts: it contains `@` (or `%40` in a URL), a number, `x` and a dot. Decimals such as
+/// `@1.5x.` are allowed. Of several marks the last counts, and factors below 1 become 1. A key of fewer than eight
+/// bytes is too short for a mark.
 public func scaleFactor(ofKey key: String) -> Double { density(of: key) }
 
 private func density(of key: String) -> Double {
@@ -13,7 +13,7 @@ private func density(of key: String) -> Double {
     let end = text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.endIndex
     var path = text[..<end]
     let authority = schemeEnd(path)
-    // A server's name is no part of the path.
+    // The host name is not part of the path.
     if let authority {
         path = path[(path[authority...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex)...]
     }
@@ -21,7 +21,7 @@ private func density(of key: String) -> Double {
     return mark(in: Array(path), encoded: authority != nil) ?? 1
 }
 
-/// Whether there is an "x." in it: most keys have none, and nothing else is looked at then.
+/// Whether the key contains "x."; a fast check that excludes most keys.
 private func mayHaveMark(_ key: Span<UInt8>) -> Bool {
     for index in 1..<key.count where key[index] == UInt8(ascii: ".") && key[index - 1] == UInt8(ascii: "x") {
         return true
@@ -29,7 +29,7 @@ private func mayHaveMark(_ key: Span<UInt8>) -> Bool {
     return false
 }
 
-/// Behind the "://" of a URL; nil for anything else.
+/// Returns the index behind "://" in a URL; nil for other texts.
 private func schemeEnd(_ text: Substring.UTF8View) -> String.Index? {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
         text[colon...].starts(with: "://".utf8)
@@ -41,9 +41,9 @@ private func schemeEnd(_ text: Substring.UTF8View) -> String.Index? {
     return isScheme ? text.index(colon, offsetBy: 3) : nil
 }
 
-/// The number of the last mark.
+/// Returns the number of the last mark.
 private func mark(in name: [UInt8], encoded: Bool) -> Double? {
-    // "x." stands behind every mark; from there the number is read backwards.
+    // Every mark ends with "x."; the number precedes it.
     for index in stride(from: name.count - 2, to: 0, by: -1)
     where name[index] == UInt8(ascii: "x") && name[index + 1] == UInt8(ascii: ".") {
         var start = index
@@ -53,18 +53,18 @@ private func mark(in name: [UInt8], encoded: Bool) -> Double? {
     return nil
 }
 
-/// "12.125" has six, and "%40" leaves two before it.
+/// "12.125" has six characters, and "40" of "%40" may precede it.
 private let longestNumber = 8
 
 private func isNumeric(_ byte: UInt8) -> Bool { (48...57).contains(byte) || byte == UInt8(ascii: ".") }
 
 private func number(_ digits: ArraySlice<UInt8>, after head: ArraySlice<UInt8>, _ encoded: Bool) -> Double? {
-    // "%402x." reads as the number 402 behind "%"; the first two digits are the at sign.
+    // In "%402x." the digits are 402; the first two belong to the escaped at sign.
     if encoded, head.last == UInt8(ascii: "%"), digits.starts(with: "40".utf8) { return value(digits.dropFirst(2)) }
     return head.last == UInt8(ascii: "@") ? value(digits) : nil
 }
 
-/// A number such as `2` or `1.5`.
+/// Parses a number such as `2` or `1.5`.
 private func value(_ digits: ArraySlice<UInt8>) -> Double? {
     let dot = UInt8(ascii: ".")
     guard let first = digits.first, first != dot, digits.last != dot, digits.count(where: { $0 == dot }) <= 1 else {
@@ -74,7 +74,7 @@ private func value(_ digits: ArraySlice<UInt8>) -> Double? {
 }
 
 extension LoadOptions {
-    /// The density that was asked for, or else the one that the key names.
+    /// Returns the requested scale factor, or the one in the key.
     public func scaleFactor(ofKey key: String) -> Double {
         if let scaleFactor { return scaleFactor.isFinite ? max(1, scaleFactor) : 1 }
         return decode.scaleFactor == 1 ? density(of: key) : decode.scaleFactor

@@ -2,24 +2,28 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Gets pictures before they are wanted, a few at a time.
+/// Loads images into the cache before they are needed, with a limit for concurrent loads.
 ///
-/// Every call is independent of the others, and gets a token of its own.
+/// Every call is independent and returns its own token.
 /// - Concurrency: any thread.
 public final class ImagePrefetcher: Sendable {
-    /// What has become of a list of URLs.
+    /// The progress of a list of URLs.
     public struct Progress: Sendable, Hashable {
+        /// Images that are finished, including skipped ones.
         public var finished = 0
-        /// Those of the finished that failed or were cancelled.
+        /// Finished images that failed or were cancelled.
         public var skipped = 0
+        /// The number of URLs in the list.
         public var total: Int
+        /// Whether all images are finished.
         public var isComplete: Bool { finished == total }
     }
 
-    /// One list of URLs.
+    /// A list of URLs that is being prefetched.
     public final class Token: Sendable {
+        /// The URLs of the list.
         public let urls: [String]
-        /// After every picture; ends with the last one.
+        /// The progress after every image; ends after the last one.
         public let updates: AsyncStream<Progress>
         fileprivate let sink: AsyncStream<Progress>.Continuation
         fileprivate let state: Mutex<(progress: Progress, task: Task<Void, Never>?, isCancelled: Bool)>
@@ -30,9 +34,10 @@ public final class ImagePrefetcher: Sendable {
             state = Mutex((Progress(total: urls.count), nil, false))
         }
 
+        /// The current progress.
         public var progress: Progress { state.withLock { $0.progress } }
 
-        /// Ends what is still to be done; it counts as skipped.
+        /// Cancels the remaining images; they count as skipped.
         public func cancel() {
             let task = state.withLock { state in
                 state.isCancelled = true
@@ -49,7 +54,7 @@ public final class ImagePrefetcher: Sendable {
             if isCancelled { task.cancel() }
         }
 
-        /// Waits for the end.
+        /// Waits until the list is finished.
         @discardableResult
         public func value() async -> Progress {
             await state.withLock { $0.task }?.value
@@ -60,7 +65,7 @@ public final class ImagePrefetcher: Sendable {
             state.withLock { state in
                 state.progress.finished += 1
                 state.progress.skipped += skipped ? 1 : 0
-                // In here, or a later one might be told first.
+                // Yield inside the lock, so that updates arrive in order.
                 sink.yield(state.progress)
             }
         }
@@ -70,25 +75,28 @@ public final class ImagePrefetcher: Sendable {
     private let line: AdmissionQueue
     private let tokens = Mutex<[ObjectIdentifier: Token]>([:])
 
-    /// - Parameter maxConcurrent: pictures that are got at the same time, over all lists.
+    /// Creates a prefetcher.
+    ///
+    /// - Parameter maxConcurrent: the maximum number of concurrent loads, over all lists.
     public init(_ manager: ImageManager, maxConcurrent: Int = 3) {
         self.manager = manager
         line = AdmissionQueue(limit: maxConcurrent)
     }
 
+    /// The maximum number of concurrent loads.
     public var maxConcurrent: Int {
         get { line.limit }
         set { line.limit = newValue }
     }
-    /// While it is, nothing new is begun.
+    /// Whether starting loads is suspended; running ones continue.
     public var isPaused: Bool {
         get { line.isSuspended }
         set { line.isSuspended = newValue }
     }
 
-    /// Begins to get a list of pictures, with low priority unless the options say otherwise.
+    /// Starts to prefetch a list of images, with low priority unless the options contain another one.
     ///
-    /// - Parameter tiers: where they are kept; `.disk` alone gets files and decodes nothing but thumbnails and the like.
+    /// - Parameter tiers: tiers that store the images; with `.disk` alone, originals are downloaded without decoding.
     @discardableResult
     public func prefetch(_ urls: [String], _ options: LoadOptions? = nil, into tiers: CacheTiers = .all) -> Token {
         var wanted = options ?? LoadOptions()
@@ -124,7 +132,7 @@ public final class ImagePrefetcher: Sendable {
     private static func prefetch(
         _ url: String, _ options: LoadOptions, _ tiers: CacheTiers, _ manager: ImageManager
     ) async throws(CoderError) {
-        // The file itself needs no decode, and is not on disk because its picture is in memory.
+        // An original needs no decode; and an image in memory does not mean that its file is on disk.
         if tiers == .disk, manager.cacheKey(url, options).isOriginal {
             _ = try await manager.file(ImageRequest(url, options))
         } else {
@@ -132,10 +140,10 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Pictures that are being got.
+    /// The number of running loads.
     public var runningCount: Int { line.running }
 
-    /// Ends every list.
+    /// Cancels all lists.
     public func cancelAll() {
         for token in tokens.withLock({ $0.values.map { $0 } }) { token.cancel() }
     }

@@ -2,21 +2,21 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// The line in front of something that only so many may do at a time.
+/// A queue that limits how many callers run at a time.
 ///
-/// The most urgent comes first; among those of one priority the first or the last that came.
+/// Callers with a higher priority run first; within one priority, the order is first-in or last-in first.
 /// - Concurrency: any thread.
 final class AdmissionQueue: Sendable {
     enum Order: Sendable, Hashable { case firstInFirstOut, lastInFirstOut }
 
     private struct Place {
         var urgency: LoadUrgency
-        /// The lane that it stands in; what else is found of it in others is left over.
+        /// The current lane; entries with this number in other lanes are outdated.
         var lane: LoadPriority
         var continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// Those of one priority, in the order in which they came; whoever has gone away is skipped later.
+    /// The callers of one priority in their order of arrival; cancelled callers are skipped later.
     private struct Lane {
         var numbers: [Int] = []
         var head = 0
@@ -30,7 +30,7 @@ final class AdmissionQueue: Sendable {
             if low == numbers.count || numbers[low] != number { numbers.insert(number, at: low) }
         }
 
-        /// Takes out who is next; nil when nobody stands here.
+        /// Removes and returns the next caller; nil if the lane is empty.
         mutating func next(_ order: Order, where stands: (Int) -> Bool) -> Int? {
             while head < numbers.count {
                 let number = order == .firstInFirstOut ? numbers[head] : numbers.removeLast()
@@ -54,13 +54,13 @@ final class AdmissionQueue: Sendable {
         var order: Order
         var isSuspended = false
         var running = 0
-        /// Those that still run and have left their place to the next one.
+        /// Callers that are still running, but have given up their place.
         var away = 0
         var next = 0
         var waiting: [Int: Place] = [:]
         var lanes: [LoadPriority: Lane] = [:]
 
-        /// Whoever is let in now.
+        /// Admits waiting callers up to the limit, and returns their continuations.
         mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
             var result: [CheckedContinuation<Bool, Never>] = []
             while !isSuspended, running < limit, let number = best() {
@@ -72,7 +72,7 @@ final class AdmissionQueue: Sendable {
 
         private mutating func best() -> Int? {
             for priority in LoadPriority.allCases.reversed() {
-                // Taken out, so that nothing is copied.
+                // Removed from the dictionary to avoid a copy.
                 guard var lane = lanes.removeValue(forKey: priority) else { continue }
                 let number = lane.next(order) { waiting[$0]?.lane == priority }
                 lanes[priority] = lane
@@ -86,7 +86,7 @@ final class AdmissionQueue: Sendable {
             lanes[place.lane, default: Lane()].insert(number)
         }
 
-        /// After a change of its urgency.
+        /// Moves a caller to the lane of its changed urgency.
         mutating func move(_ number: Int) {
             guard var place = waiting[number], place.lane != place.urgency.priority else { return }
             place.lane = place.urgency.priority
@@ -108,7 +108,7 @@ final class AdmissionQueue: Sendable {
         get { state.withLock { $0.order } }
         set { change { $0.order = newValue } }
     }
-    /// While it is, nobody is let in.
+    /// Whether admission is suspended.
     var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set { change { $0.isSuspended = newValue } }
@@ -124,16 +124,16 @@ final class AdmissionQueue: Sendable {
         for continuation in admitted { continuation.resume(returning: true) }
     }
 
-    /// The place of a caller whose turn has come.
+    /// The place of an admitted caller.
     final class Turn: Sendable {
         private let queue: AdmissionQueue
         private let isAway = Mutex(false)
 
         fileprivate init(_ queue: AdmissionQueue) { self.queue = queue }
 
-        /// Leaves the place to the next caller, before the work is done.
+        /// Gives the place to the next caller before the work is done.
         ///
-        /// No more than ``AdmissionQueue/mostAway`` times the limit do so at one time; later ones keep their place.
+        /// At most ``AdmissionQueue/mostAway`` times the limit of callers do so at a time; others keep their place.
         func leave() {
             isAway.withLock { isAway in
                 if isAway { return }
@@ -155,7 +155,7 @@ final class AdmissionQueue: Sendable {
 
     static let mostAway = 4
 
-    /// Does `body` when its turn comes.
+    /// Runs `body` when the caller is admitted.
     ///
     /// - Throws: `.cancelled` when the task is cancelled while it waits.
     func run<R: Sendable>(
@@ -173,7 +173,7 @@ final class AdmissionQueue: Sendable {
         try await run(urgency) { (_: Turn) async throws(CoderError) -> R in try await body() }
     }
 
-    /// False when the task was cancelled instead.
+    /// Waits for admission; returns false if the task was cancelled.
     private func wait(_ urgency: LoadUrgency) async -> Bool {
         let number = state.withLock { state in
             state.next += 1
@@ -190,7 +190,7 @@ final class AdmissionQueue: Sendable {
                 change { state in
                     state.enter(number, Place(urgency: urgency, lane: urgency.priority, continuation: continuation))
                 }
-                // It may have been cancelled in between.
+                // The task may have been cancelled before it entered.
                 if Task.isCancelled { leave(number) }
             }
         } onCancel: {

@@ -1,7 +1,8 @@
 import Dispatch
 import ImageModel
 
-/// Runs what blocks (decoding, files) on threads of its own, never on those that tasks share.
+/// Runs blocking work, for example decoding and file access, on dispatch threads instead of Swift's cooperative
+/// threads.
 enum BlockingWork {
     static func run<R: Sendable>(
         _ body: @escaping @Sendable () throws(CoderError) -> R

@@ -1,7 +1,7 @@
 import ImageProcessing
 import Synchronization
 
-/// How urgent a load is right now; whoever waits in a line watches it.
+/// The current urgency of a load; queues observe its changes.
 ///
 /// - Concurrency: any thread.
 public final class LoadUrgency: Sendable {
@@ -13,8 +13,10 @@ public final class LoadUrgency: Sendable {
 
     private let state: Mutex<State>
 
+    /// Creates an urgency.
     public init(_ priority: LoadPriority = .normal) { state = Mutex(State(priority: priority)) }
 
+    /// The priority; setting it notifies the observers.
     public var priority: LoadPriority {
         get { state.withLock { $0.priority } }
         set {
@@ -27,7 +29,7 @@ public final class LoadUrgency: Sendable {
         }
     }
 
-    /// Calls `body` after every change, until the answer is called.
+    /// Calls `body` after every change; the returned function ends the observation.
     func observe(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let number = state.withLock { state in
             state.next += 1

@@ -2,10 +2,10 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// Work that any number of callers wait for, and that is done once.
+/// Work that runs once for any number of waiting callers.
 ///
-/// Every caller gets exactly one answer. Cancelling a caller's task ends only its own waiting; the work itself is
-/// cancelled with the last one, and nobody joins it after that.
+/// Every caller gets exactly one answer. Cancelling a caller ends only its own wait. The work is cancelled when its
+/// last caller is cancelled; after that, no caller can join it.
 /// - Concurrency: any thread.
 final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, CoderError>
@@ -17,33 +17,33 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
         var stopObserving: @Sendable () -> Void
     }
 
-    /// One piece of work, as it sees those who wait for it.
+    /// One piece of work with its waiting callers.
     final class Node: Sendable {
         fileprivate struct State {
             var waiters: [Int: Waiter] = [:]
             var next = 0
             var task: Task<Void, Never>?
-            /// Nobody may join any more.
+            /// Whether no more callers may join.
             var isOver = false
         }
 
         fileprivate let state = Mutex(State())
-        /// That of the most urgent caller.
+        /// The urgency of the most urgent caller.
         let urgency = LoadUrgency()
 
-        /// Tells everybody who waits now; to be called by the work itself, one call after the other.
+        /// Sends an event to all waiting callers; only the work itself calls this, never concurrently.
         func send(_ event: Event) {
             for body in state.withLock({ $0.waiters.values.map(\.onEvent) }) { body(event) }
         }
 
         fileprivate func weigh() {
-            // In the lock, or an older answer might be set after a newer one.
+            // Inside the lock, so that updates are applied in order.
             state.withLock { state in
                 if let most = state.waiters.values.map(\.urgency.priority).max() { urgency.priority = most }
             }
         }
 
-        /// Answers one caller; true when it was the last.
+        /// Answers one caller; returns true if it was the last.
         fileprivate func dismiss(_ number: Int, _ outcome: Outcome) -> Bool {
             let (waiter, isLast) = state.withLock { state -> (Waiter?, Bool) in
                 let waiter = state.waiters.removeValue(forKey: number)
@@ -71,19 +71,19 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
 
     private let nodes = Mutex<[Key: Node]>([:])
 
-    /// Pieces of work that are being done.
+    /// The number of pieces of work in progress.
     var count: Int { nodes.withLock { $0.count } }
 
-    /// Everybody who waits.
+    /// The number of waiting callers.
     var callers: Int {
         nodes.withLock { Array($0.values) }.reduce(0) { sum, node in sum + node.state.withLock { $0.waiters.count } }
     }
 
-    /// Joins the work for `key`, or begins it.
+    /// Joins the work for `key`, or starts it.
     ///
     /// - Parameters:
-    ///   - onEvent: what the work sends while it goes on; on any thread.
-    ///   - body: the work; its task is cancelled when nobody waits any more.
+    ///   - onEvent: receives events of the work; on any thread.
+    ///   - body: the work; its task is cancelled when no caller waits any more.
     func value(
         for key: Key, _ urgency: LoadUrgency, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         _ body: @escaping @Sendable (Node) async -> Outcome
@@ -94,7 +94,7 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
             await withCheckedContinuation { continuation in
                 let (node, number) = join(key, urgency, onEvent, continuation, body)
                 place.withLock { $0 = (node, number) }
-                // The handler may have run before there was anything to cancel.
+                // The task may have been cancelled before the caller joined.
                 if isCancelled.load(ordering: .sequentiallyConsistent) { leave(key, node, number) }
             }
         } onCancel: {
@@ -104,7 +104,7 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
         return try outcome.get()
     }
 
-    /// Answers everybody who waits with `.cancelled`, and cancels all work.
+    /// Answers all waiting callers with `.cancelled`, and cancels all work.
     func cancelAll() {
         let all = nodes.withLock { nodes in
             defer { nodes = [:] }

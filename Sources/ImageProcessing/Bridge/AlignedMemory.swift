@@ -1,12 +1,12 @@
 import Glibc
 import ImageModel
 
-/// Zeroed memory of one owner, for rows that vector instructions work on.
+/// Zeroed memory with a single owner, for rows that vector instructions process.
 @safe final class AlignedMemory {
     let start: UnsafeMutableRawPointer
     let count: Int
 
-    /// - Throws: `.outOfMemory`, also for a count that does not fit an `Int`.
+    /// - Throws: `.outOfMemory`, also for a count that does not fit in an `Int`.
     init(_ sizes: Int...) throws(CoderError) {
         var count = 1
         for size in sizes {

@@ -1,9 +1,9 @@
 import CPixelKernels
 import ImageModel
 
-/// Blurs into another picture of the same size and format.
+/// Blurs into another image of the same size and format.
 ///
-/// - Throws: `.outOfMemory` for the rows between.
+/// - Throws: `.outOfMemory` if the intermediate rows cannot be allocated.
 func blurPixels(_ source: PixelBuffer, into target: PixelBuffer, with kernel: BlurKernel) throws(CoderError) {
     precondition(source.size == target.size && source.format == target.format && source.format.numeric == .unorm)
     let (size, format) = (source.size, source.format)

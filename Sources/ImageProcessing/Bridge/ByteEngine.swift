@@ -2,7 +2,7 @@ import CPixelKernels
 import Glibc
 import ImageModel
 
-/// Resamples 8 bit samples in integers: several times as fast as in floats, and within the rounding of the result.
+/// Resamples 8 bit samples in integers: several times faster than in floats, and exact within rounding.
 final class ByteEngine: ResamplingEngine {
     private let target: Int
     private let channels: Int
@@ -10,17 +10,17 @@ final class ByteEngine: ResamplingEngine {
     private let alpha: PixelFormat.Alpha
     private let across: ResamplingAxis
     private let down: ResamplingAxis
-    /// Whether rows are kept as they come, and not as words with alpha multiplied in.
+    /// Whether rows are kept as bytes, not as words premultiplied by alpha.
     private let keepsBytes: Bool
     private let isBinned: Bool
     /// Samples from one row to the next.
     private let stride: Int
     private let slots: Int
     private let ring: AlignedMemory
-    /// Sums of the rows of a bin; a row before it is added to them.
+    /// The row sums of a bin, and a row before it is added to them.
     private let sums: AlignedMemory
     private let fresh: AlignedMemory
-    /// A row of weighed columns; a finished row; the row as bytes.
+    /// A row of weighted columns, a finished row, and that row as bytes.
     private let column: AlignedMemory
     private let finished: AlignedMemory
     private let result: AlignedMemory
@@ -29,11 +29,11 @@ final class ByteEngine: ResamplingEngine {
     private let taps: Int
     private var rowWeights: [Int16] = []
 
-    /// Whether this engine can do it.
+    /// Returns whether this engine supports the format and the axes.
     static func serves(
         _ format: PixelFormat, _ across: ResamplingAxis, _ down: ResamplingAxis, _ how: Resampling
     ) -> Bool {
-        // Sums of a bin are of 32 bits.
+        // Bin sums have 32 bits.
         format.numeric == .unorm && format.bits == 8 && (!how.linearLight || format.channels == .cmyk)
             && down.mostTaps < PIXEL_MOST_ROWS && down.binning <= 1 << 16
     }
@@ -52,14 +52,15 @@ final class ByteEngine: ResamplingEngine {
         guard !overflow, samples < Int.max / 8, target < Int.max / 64 else {
             throw CoderError(.outOfMemory, "rows of this size do not fit into memory")
         }
-        // An odd number of cache lines: rows that lie a power of two apart would push each other out.
+        // An odd number of cache lines: rows at power-of-two distances would evict each other.
         let lines = (samples + padding + 63) / 64
         stride = (lines | 1) * 64
         slots = down.mostTaps
         ring = try AlignedMemory(slots, stride, keepsBytes ? 1 : 2)
         let group = Int(pixel_words_tap_group(Int32(channels)))
         taps = (across.mostTaps + group - 1) / group * group
-        // At the right edge a target pixel has fewer taps than most; what is read instead counts nothing, but is read.
+        // At the right edge a target pixel has fewer taps than most. The surplus reads must stay in memory; their
+        // weight is 0.
         column = try AlignedMemory(stride + taps * channels, 2)
         // Pixels of three samples are written as four.
         finished = try AlignedMemory(target * channels + padding, 2)
@@ -70,7 +71,7 @@ final class ByteEngine: ResamplingEngine {
         try tabulate()
     }
 
-    /// The weights of all columns, in rows of the same length; zeros reach over the end of a row of pixels.
+    /// Stores the weights of all columns in rows of equal length; zero weights reach past the end of a pixel row.
     private func tabulate() throws(CoderError) {
         guard !across.isIdentity else { return }
         let (all, overflow) = target.multipliedReportingOverflow(by: taps)
@@ -101,7 +102,7 @@ final class ByteEngine: ResamplingEngine {
         }
     }
 
-    /// Adds a row to its bins, and keeps these when they are full.
+    /// Adds a row to its bins, and stores the bins when they are full.
     private func add(_ source: UnsafePointer<UInt8>, _ width: Int, _ number: Int) {
         let row = number % down.binning
         let samples = UInt64(width * channels)

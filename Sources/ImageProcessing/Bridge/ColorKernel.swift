@@ -9,12 +9,12 @@ extension pixel_layout {
     }
 }
 
-/// A shape of colours made ready for two pixel formats.
-// Sendable because: the kernel only reads what was made by init.
+/// A color shape prepared for two pixel formats.
+// Sendable because: the kernel only reads the tables that init made.
 @safe final class ColorKernel: @unchecked Sendable {
     private let shaper: OpaquePointer
 
-    /// Nil without memory.
+    /// Returns nil if memory is exhausted.
     init?(
         _ shape: ColorShape, matrix: Matrix3, from: PixelFormat, to: PixelFormat
     ) {
@@ -57,7 +57,7 @@ extension pixel_layout {
         }
     }
 
-    /// The same colours in other samples.
+    /// Converts only the sample storage; colors stay the same.
     static func repack(
         _ source: RawSpan, _ from: PixelFormat, _ target: inout MutableRawSpan, _ to: PixelFormat, count: Int
     ) {

@@ -1,6 +1,7 @@
+import HostSystem
 import ImageModel
 
-/// The rows of a picture as they are compared: RGBA, premultiplied, 8 or 16 bits.
+/// The rows of an image in the form used for comparison: RGBA, premultiplied, 8 or 16 bits.
 struct ComparableRows {
     private let buffer: PixelBuffer
     private let converter: RowConverter?
@@ -12,7 +13,7 @@ struct ComparableRows {
         self.buffer = buffer
         self.bits = bits
         let isReady = buffer.format.channels == .rgba && buffer.format.bits == bits && buffer.format.numeric == .unorm
-        // What is premultiplied already stays so.
+        // Premultiplied input stays unchanged.
         let isPremultiplied = buffer.format.alpha == .premultiplied
         let target = PixelFormat(.rgba, bits: bits, alpha: isPremultiplied ? .premultiplied : .straight)
         converter =
@@ -23,7 +24,7 @@ struct ComparableRows {
         premultiplies = buffer.format.alpha == .straight
     }
 
-    /// Room for a row.
+    /// Returns a buffer for one row.
     func makeRow() -> [UInt8] { [UInt8](repeating: 0, count: buffer.size.width * bits / 2) }
 
     func read(_ y: Int, into row: inout [UInt8]) {
@@ -40,7 +41,7 @@ struct ComparableRows {
         if premultiplies { ComparisonKernels.premultiply(&row, bits: bits) }
     }
 
-    /// The sample at an index of a row.
+    /// Returns the sample at an index of a row.
     func sample(_ row: [UInt8], _ index: Int) -> Int {
         bits == 8 ? Int(row[index]) : row.withSpan { Int($0.native(at: index * 2, as: UInt16.self)) }
     }

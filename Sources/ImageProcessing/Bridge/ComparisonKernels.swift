@@ -1,7 +1,7 @@
 import CPixelKernels
 import ImageModel
 
-/// The kernels of a comparison, for rows that stand in arrays: interleaved RGBA of 8 or 16 bits, in the machine's order.
+/// The comparison kernels, for rows in arrays: interleaved RGBA of 8 or 16 bits, native endian.
 enum ComparisonKernels {
     static func premultiply(_ row: inout [UInt8], bits: Int) {
         let count = UInt64(row.count / (bits / 2))
@@ -14,19 +14,19 @@ enum ComparisonKernels {
         }
     }
 
-    /// How two rows differ; channels in the order red, green, blue, alpha.
+    /// The differences of two rows; channels in the order red, green, blue, alpha.
     struct RowDifference: Equatable {
-        /// Sums of differences and of their squares.
+        /// The sums of the differences and of their squares.
         var absolute: [UInt64]
         var squared: [UInt64]
-        /// Pixels of which a sample differs.
+        /// The number of pixels with at least one different sample.
         var differing: Int
         var maximum: Int
-        /// Whether an alpha of either row is not full.
+        /// Whether a pixel of either row is not opaque.
         var hasAlpha: Bool
     }
 
-    /// Takes the loops that every processor has, for tests; results are the same.
+    /// Selects the portable loops, for tests; the results are the same.
     static func usePortable(_ isPortable: Bool) { pixel_comparison_force_portable(isPortable ? 1 : 0) }
 
     static func difference(_ a: [UInt8], _ b: [UInt8], bits: Int) -> RowDifference {
@@ -49,7 +49,7 @@ enum ComparisonKernels {
             maximum: Int(result.maximum), hasAlpha: result.has_alpha != 0)
     }
 
-    /// One channel of a row as numbers.
+    /// Converts one channel of a row to floats.
     static func plane(_ row: [UInt8], _ channel: Int, bits: Int, into plane: inout [Float]) {
         precondition(channel < 4 && plane.count * (bits / 2) == row.count)
         let (channel, count) = (UInt32(channel), UInt64(plane.count))
@@ -81,15 +81,15 @@ enum ComparisonKernels {
         }
     }
 
-    /// The sum of the similarities of one row of windows; the ring's topmost row is that of slot `first`.
+    /// Returns the sum of the similarities of one row of windows; slot `first` holds the ring's topmost row.
     static func similarity(_ ring: [Float], first: Int, weights: [Float]) -> Double {
         precondition(!weights.isEmpty && ring.count % (4 * weights.count) == 0)
         let count = ring.count / (4 * weights.count)
         return unsafe pixel_ssim_sum(ring, UInt32(first), weights, UInt32(weights.count), UInt64(count))
     }
 
-    /// The amplified difference of two rows, as RGB of the same depth.
-    static func picture(
+    /// Returns the amplified difference of two rows, as RGB of the same depth.
+    static func image(
         _ a: [UInt8], _ b: [UInt8], bits: Int, gain: Int, into target: inout MutableRawSpan
     ) {
         let count = a.count / (bits / 2)
@@ -112,7 +112,7 @@ enum ComparisonKernels {
         }
     }
 
-    // Arrays are aligned for every kind of sample.
+    // Array storage is aligned for every sample type.
     private static func samples<T>(_ row: UnsafeRawBufferPointer) -> UnsafePointer<T> {
         unsafe row.baseAddress!.assumingMemoryBound(to: T.self)
     }

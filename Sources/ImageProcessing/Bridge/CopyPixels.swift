@@ -1,8 +1,8 @@
 import ImageModel
 
-/// Copies a rectangle of one picture to a place in another one of the same format.
+/// Copies a rectangle of one image to a position in another image of the same format.
 ///
-/// Both must lie inside.
+/// The rectangle must lie inside both images.
 func copyPixels(_ rect: PixelRect, of source: PixelBuffer, into target: PixelBuffer, x: Int, y: Int) {
     precondition(!rect.isEmpty && PixelRect(source.size).contains(rect))
     precondition(

@@ -2,7 +2,7 @@ import CPixelKernels
 import Glibc
 import ImageModel
 
-/// Resamples in single floats: every format, and light instead of values.
+/// Resamples in single floats: supports every format and linear light.
 final class FloatEngine: ResamplingEngine {
     private let target: Int
     private let channels: Int
@@ -14,7 +14,7 @@ final class FloatEngine: ResamplingEngine {
     private let stride: Int
     private let slots: Int
     private let ring: AlignedMemory
-    /// A row before it is binned; a row of weighed columns; a finished row; the row in its own format.
+    /// A row before binning, a row of weighted columns, a finished row, and that row in its own format.
     private let fresh: AlignedMemory
     private let column: AlignedMemory
     private let finished: AlignedMemory
@@ -52,7 +52,7 @@ final class FloatEngine: ResamplingEngine {
         try tabulate()
     }
 
-    /// The weights of all columns, in rows of the same length.
+    /// Stores the weights of all columns in rows of equal length.
     private func tabulate() throws(CoderError) {
         guard !across.isIdentity else { return }
         let (all, overflow) = target.multipliedReportingOverflow(by: taps)
@@ -62,7 +62,7 @@ final class FloatEngine: ResamplingEngine {
         var exact: [Double] = []
         for x in 0..<target {
             let first = across.weights(of: x, into: &exact)
-            // The last ones begin earlier, so that all of them stay within the row.
+            // The last ranges begin earlier, so that they stay within the row.
             let start = min(first, across.count - taps)
             starts.append(Int32(start))
             for _ in start..<first { weights.append(0) }
@@ -89,7 +89,7 @@ final class FloatEngine: ResamplingEngine {
     }
 
     func finish(first: Int, _ exact: [Double]) {
-        // What bins hold are sums, of fewer pixels in the last ones, whose weights know it.
+        // Bins hold sums. The last bin sums fewer pixels, so its weight is divided by its fullness.
         let full = Double(across.binning * down.binning)
         rowWeights.removeAll(keepingCapacity: true)
         for (index, weight) in exact.enumerated() {

@@ -2,16 +2,16 @@ import CPixelKernels
 import CPixelLibraries
 import ImageModel
 
-/// What Little CMS reads in a profile.
+/// Reads ICC profiles with Little CMS.
 enum ProfileReader {
     enum Contents {
-        /// Curves and a matrix say everything.
+        /// Curves and a matrix describe the profile completely.
         case shape(ColorShape)
-        /// Tables, or curves that do not start at black: only the library knows what to do with them.
+        /// Tables, or curves that do not start at black: only the library can apply them.
         case tables
     }
 
-    /// Nil when the library refuses the bytes.
+    /// Returns nil if the library rejects the bytes.
     static func read(_ bytes: [UInt8], isGray: Bool) -> Contents? {
         let profile = unsafe bytes.withUnsafeBytes {
             unsafe lcmsshim_profile_open($0.baseAddress, UInt64($0.count))
@@ -27,12 +27,12 @@ enum ProfileReader {
             }
             guard isThere != 0, curve.allSatisfy(\.isFinite) else { return nil }
             curves += curve.map { min(max($0, 0), 1) }
-            // Black point compensation has something to do otherwise.
+            // Black point compensation would change such a curve.
             if curve[0] > 1e-4 || curve[curve.count - 1] < 0.999 { return .tables }
         }
         var matrix = Matrix3.identity
         if isGray {
-            // Any matrix that leads to the connection space's white and back.
+            // Any matrix works that maps to the connection space's white and back.
             guard let neutral = Chromaticities.bt709.toConnectionSpace else { return nil }
             matrix = neutral
         } else {
@@ -45,18 +45,18 @@ enum ProfileReader {
     }
 }
 
-/// A transform of Little CMS for two pixel formats.
-// Sendable because: the library made it without its cache of the last pixel, so running it only reads.
+/// A Little CMS transform for two pixel formats.
+// Sendable because: the transform was created without the cache of the last pixel, so running it only reads.
 @safe final class LibraryTransform: @unchecked Sendable {
     private let transform: OpaquePointer
     private let (from, to): (PixelFormat, PixelFormat)
     private let (inputs, outputs): (Int32, Int32)
     private let isFloat: Bool
 
-    /// Nil when the library refuses one of the profiles.
+    /// Returns nil if the library rejects one of the profiles.
     ///
-    /// - Parameter isExact: each pixel goes through curves and matrices; the library would rather make a table of them,
-    ///   which is wrong by some levels where the gamut ends.
+    /// - Parameter isExact: whether each pixel passes through curves and matrices. By default the library would use a
+    ///   table instead, which is wrong by some levels at the edge of the gamut.
     init?(_ source: [UInt8], _ from: PixelFormat, _ target: [UInt8], _ to: PixelFormat, isExact: Bool) {
         (self.from, self.to) = (from, to)
         let (inputs, outputs) = (ICCHeader.Space(from.channels).channels, ICCHeader.Space(to.channels).channels)
@@ -80,7 +80,7 @@ enum ProfileReader {
 
     func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
         let chunk = Int(PIXEL_CHUNK)
-        // Colours, alpha, and twice four samples.
+        // Per pixel: three colors, alpha, and two work areas of four samples.
         unsafe withUnsafeTemporaryAllocation(of: Float.self, capacity: 13 * chunk) { scratch in
             let color = scratch.baseAddress!
             let alpha = unsafe color + 4 * chunk

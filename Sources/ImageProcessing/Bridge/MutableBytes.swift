@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Writes the bytes as a span, without copying them.
+    /// Calls `body` with the bytes as a mutable span, without copying them.
     mutating func withMutableSpan<R, E: Error>(_ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
         var elements = mutableSpan
         var bytes = unsafe elements.mutableBytes

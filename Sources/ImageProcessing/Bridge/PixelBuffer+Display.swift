@@ -1,14 +1,14 @@
 package import ImageModel
 
 extension PixelBuffer {
-    /// The picture as it is to be seen: turned upright, RGBA8 with straight alpha; this one where nothing has to be done.
+    /// Returns the image ready for display: upright, RGBA8 with straight alpha; the buffer itself if nothing changes.
     ///
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
     package func display(_ orientation: Orientation = .up) throws(CoderError) -> PixelBuffer {
         try PixelConverter.convert(try PixelConverter.upright(self, orientation), to: .rgba8)
     }
 
-    /// Copies row `y` to the start of `target`, which has room for it.
+    /// Copies row `y` to the start of `target`, which must be large enough.
     package func copyRow(_ y: Int, into target: inout [UInt8]) {
         precondition(target.count >= bytesPerRow)
         withRow(y) { row in

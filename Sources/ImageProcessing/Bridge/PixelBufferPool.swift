@@ -1,12 +1,13 @@
 import Glibc
+import HostSystem
 package import ImageModel
 import Synchronization
 
-/// Recycles the memory of large pictures, because fresh pages are the dearest part of a decode.
+/// Reuses the memory of large images, because fresh pages are the most expensive part of a decode.
 ///
-/// Buffers are handed out with what was in them before: whoever takes one fills it completely, or asks for a clean one.
+/// Buffers come with old contents: the caller fills a buffer completely or requests a clean one.
 package final class PixelBufferPool: Sendable {
-    // Sendable because: the address is owned by the pool until it is handed out.
+    // Sendable because: the pool owns the address until it hands the block out.
     @safe private struct Block: @unchecked Sendable {
         let memory: UnsafeMutableRawPointer
         let count: Int
@@ -18,12 +19,12 @@ package final class PixelBufferPool: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Bytes kept for reuse.
+    /// The largest number of bytes kept for reuse.
     private let maxKept: Int
     private let clearsUsed: Bool
     private let memory: PixelMemory
 
-    /// - Parameter clearsUsed: whether what was used before is zeroed when it is handed out again.
+    /// - Parameter clearsUsed: whether used memory is zeroed before it is handed out again.
     package init(maxKept: Int = 256 << 20, clearsUsed: Bool = false, memory: PixelMemory = .ofThisProcess) {
         self.maxKept = maxKept
         self.clearsUsed = clearsUsed
@@ -32,7 +33,7 @@ package final class PixelBufferPool: Sendable {
 
     package static let shared = PixelBufferPool()
 
-    /// A buffer whose rows have no padding.
+    /// Returns a buffer whose rows have no padding.
     ///
     /// - Throws: `.invalidArgument`, `.outOfMemory`.
     package func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
@@ -58,7 +59,7 @@ package final class PixelBufferPool: Sendable {
         }
     }
 
-    /// A kept block that is large enough and not more than a quarter too large.
+    /// Returns a kept block that is large enough and at most a quarter too large.
     private func reuse(_ count: Int) -> Block? {
         guard count >= memory.keptFrom else { return nil }
         return state.withLock { state -> Block? in
@@ -98,16 +99,16 @@ package final class PixelBufferPool: Sendable {
     }
 }
 
-/// Where the memory of pictures comes from.
+/// The source of image memory.
 @safe package struct PixelMemory: Sendable {
-    /// Byte counts are multiples of it; 1 leaves them as they are.
+    /// The granularity of byte counts; 1 keeps them exact.
     package let grain: Int
-    /// Smaller blocks are given back at once.
+    /// The smallest block that is kept; smaller ones are freed at once.
     let keptFrom: Int
     let allocate: @Sendable (Int) -> UnsafeMutableRawPointer?
     let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
 
-    /// Memory that only this process sees.
+    /// Memory private to this process.
     package static let ofThisProcess = unsafe PixelMemory(
         grain: 1, keptFrom: LargeMemory.mappedFrom, allocate: { unsafe LargeMemory.allocate($0) },
         release: { unsafe LargeMemory.release($0, $1) })
@@ -123,7 +124,7 @@ package final class PixelBufferPool: Sendable {
         unsafe self.release = release
     }
 
-    /// A byte count in whole grains; one that does not fit stays, and is refused by whoever allocates.
+    /// Rounds a byte count up to whole grains; on overflow it returns the count unchanged, and the allocation fails.
     func rounded(_ count: Int) -> Int {
         let (sum, overflow) = count.addingReportingOverflow(grain - 1)
         return overflow ? count : sum / grain * grain

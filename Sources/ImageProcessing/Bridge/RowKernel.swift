@@ -1,9 +1,10 @@
 import CPixelKernels
+import HostSystem
 import ImageModel
 
-/// The conversions that real files need most, each one call for a whole row.
+/// The most frequent conversions in real files, each one call for a whole row.
 ///
-/// They give what ``RowConverter`` computes pixel by pixel, bit for bit.
+/// The results equal those of ``RowConverter``'s pixel-by-pixel conversion, bit for bit.
 enum RowKernel {
     case copy
     case expandRGB(swaps: Bool)
@@ -17,11 +18,11 @@ enum RowKernel {
     case flatten(channels: Int, swaps: Bool, under: RGBAColor)
     case inksToLight(channels: Int)
 
-    /// Finds the one for a pair of formats; nil where there is none.
+    /// Finds the kernel for a pair of formats; returns nil if there is none.
     init?(from: PixelFormat, to: PixelFormat, background: RGBAColor) {
         guard from.numeric == .unorm, to.numeric == .unorm else { return nil }
         let count = to.channels.count
-        // Where alpha is full everywhere it does not matter how it is meant.
+        // For opaque pixels the alpha mode does not matter.
         let keepsAlpha = from.alpha == to.alpha || !from.hasTransparency
         if from.channels == to.channels {
             switch (from.bits, to.bits) {
@@ -54,7 +55,7 @@ enum RowKernel {
         }
     }
 
-    /// The colour with its samples in the order of a format.
+    /// Returns the color with its samples in the order of a format.
     private static func ordered(_ color: RGBAColor, _ format: PixelFormat) -> RGBAColor {
         format.channels == .bgra ? RGBAColor(red: color.blue, green: color.green, blue: color.red) : color
     }
@@ -69,7 +70,7 @@ enum RowKernel {
         }
     }
 
-    /// Bytes of one pixel before and after.
+    /// The number of bytes in one pixel before and after the conversion.
     private var pixelBytes: (Int, Int) {
         switch self {
         case .copy: (0, 0)

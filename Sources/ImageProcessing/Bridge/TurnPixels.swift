@@ -1,7 +1,7 @@
 import CPixelKernels
 import ImageModel
 
-/// Copies a picture pixel by pixel through an orientation.
+/// Copies an image pixel by pixel, applying an orientation.
 func turnPixels(_ source: PixelBuffer, into target: PixelBuffer, _ orientation: Orientation) {
     precondition(
         target.size == orientation.applied(to: source.size)

@@ -1,11 +1,11 @@
 import CPixelKernels
 import ImageModel
 
-// Work rows are what pictures of every integer format are drawn, blended and filtered as: four 16-bit samples a pixel,
-// red, green, blue, alpha, premultiplied. A picture of 8 bits with straight alpha comes back from them as it was.
+// Drawing, blending and filtering convert every integer format to work rows: four 16-bit samples per pixel, red, green,
+// blue, alpha, premultiplied. An 8-bit image with straight alpha survives the conversion and back unchanged.
 
 extension PixelFormat {
-    /// The format of a picture that consists of work rows.
+    /// The format of an image made of work rows.
     static let work = PixelFormat(.rgba, bits: 16, alpha: .premultiplied)
 
     /// - Throws: `.unsupportedFeature` for float samples.
@@ -15,7 +15,7 @@ extension PixelFormat {
 }
 
 extension PixelBuffer {
-    /// Reads row `y` into the start of a work row; ink (CMYK) as it is.
+    /// Reads row `y` into the start of a work row; CMYK samples are copied unchanged.
     func loadWork(_ y: Int, into work: inout [UInt16]) {
         precondition(work.count >= size.width * 4 && format.numeric == .unorm)
         let (count, format) = (UInt64(size.width), format)
@@ -45,9 +45,9 @@ extension PixelBuffer {
         }
     }
 
-    /// Blends a work row onto part of row `y` of a picture of work rows.
+    /// Blends a work row onto part of row `y` of an image of work rows.
     ///
-    /// - Parameter coverage: how much of each pixel the result counts for; nil is all of it.
+    /// - Parameter coverage: the weight of the result for each pixel; nil means full coverage.
     func blendWork(_ y: Int, from x: Int, _ source: [UInt16], _ mode: BlendMode, coverage: [UInt16]?) {
         let count = source.count / 4
         precondition(format == .work && x >= 0 && x <= size.width - count)
@@ -62,7 +62,8 @@ extension PixelBuffer {
                         return
                     }
                     if mode == .normal {
-                        // Less of the source is the same there, and most pixels are covered fully or not at all.
+                        // For `.normal`, scaling the source is equivalent, and most pixels are covered fully or not at
+                        // all.
                         var part = unsafe [UInt16](UnsafeBufferPointer(start: source, count: count * 4))
                         unsafe pixel_cover(&part, coverage, UInt64(count))
                         unsafe pixel_blend(target, part, UInt64(count), mode.kernel)
@@ -91,7 +92,7 @@ enum WorkRow {
         }
     }
 
-    /// Blends `source` onto `backdrop`, which becomes the result.
+    /// Blends `source` onto `backdrop` and stores the result in `backdrop`.
     static func blend(_ backdrop: inout [UInt16], _ source: [UInt16], _ mode: BlendMode) {
         precondition(backdrop.count == source.count)
         unsafe pixel_blend(&backdrop, source, UInt64(source.count / 4), mode.kernel)
@@ -103,32 +104,32 @@ enum WorkRow {
         unsafe pixel_cover(&work, coverage, UInt64(coverage.count))
     }
 
-    /// Three rows of a matrix: factors of red, green and blue, then what is added.
+    /// Applies a matrix with three rows: factors of red, green and blue, then the offset.
     static func apply(_ matrix: [Float], to work: inout [UInt16]) {
         precondition(matrix.count == 12)
         unsafe pixel_color_matrix(&work, UInt64(work.count / 4), matrix)
     }
 
-    /// A table of 65,536 entries for the colors without alpha.
+    /// Applies a table of 65,536 entries to the colors without alpha.
     static func apply(_ table: [UInt16], to work: inout [UInt16]) {
         precondition(table.count == 65_536)
         unsafe pixel_color_curve(&work, UInt64(work.count / 4), table)
     }
 
-    /// Samples a picture of work rows along a line, bilinear, clear outside.
+    /// Samples an image of work rows along a line, bilinearly; outside the image pixels are transparent.
     ///
     /// - Parameters:
-    ///   - start: the place of the first sample; the middle of the first pixel is at (0.5, 0.5).
-    ///   - step: from one sample to the next.
+    ///   - start: the position of the first sample; the center of the first pixel is at (0.5, 0.5).
+    ///   - step: the distance from one sample to the next.
     static func sample(
-        _ picture: PixelBuffer, from start: (x: Double, y: Double), step: (x: Double, y: Double),
+        _ image: PixelBuffer, from start: (x: Double, y: Double), step: (x: Double, y: Double),
         into work: inout [UInt16]
     ) {
-        precondition(picture.format == .work && picture.stride % 2 == 0)
-        unsafe picture.withUnsafeMutableBytes { bytes in
+        precondition(image.format == .work && image.stride % 2 == 0)
+        unsafe image.withUnsafeMutableBytes { bytes in
             unsafe pixel_sample_line(
-                bytes.baseAddress?.assumingMemoryBound(to: UInt16.self), UInt64(picture.stride),
-                Int64(picture.size.width), Int64(picture.size.height), start.x, start.y, step.x, step.y, &work,
+                bytes.baseAddress?.assumingMemoryBound(to: UInt16.self), UInt64(image.stride),
+                Int64(image.size.width), Int64(image.size.height), start.x, start.y, step.x, step.y, &work,
                 UInt64(work.count / 4))
         }
     }

@@ -1,27 +1,27 @@
 import ImageModel
 
-/// Colors that a gamma and primaries describe, as the chunks gAMA and cHRM of PNG do.
+/// Colors described by a gamma and primaries, as in the PNG chunks gAMA and cHRM.
 public struct CalibratedColor: Sendable, Hashable {
     /// The exponent of the encoder.
     /// - Units: 1/100 000.
     public let gamma: UInt32
-    /// x and y of white, red, green and blue; nil: those of sRGB.
+    /// The x and y of white, red, green and blue; nil means those of sRGB.
     /// - Units: 1/100 000.
     public let chromaticities: [UInt32]?
 
-    /// What sRGB would say.
+    /// The values of sRGB.
     static let sRGB: (gamma: UInt32, chromaticities: [UInt32]) = (
         45_455, [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6_000]
     )
     /// Writers round: 45 000 is as common as 45 455.
     private static let (gammaTolerance, pointTolerance) = (500, 100)
 
-    /// Nil when it says sRGB, or nothing that could be used.
+    /// Returns nil if the values are those of sRGB, or unusable.
     ///
-    /// A gamma without chromaticities has those of sRGB; chromaticities without a gamma say nothing of stored numbers; those
-    /// that make no space are left out.
+    /// A gamma without chromaticities uses those of sRGB. Chromaticities without a gamma do not define stored numbers.
+    /// Chromaticities that define no color space are ignored.
     public init?(gamma: UInt32?, chromaticities: [UInt32]? = nil) {
-        // An exponent of 0.1 … 10: beyond, somebody mistook the unit.
+        // Valid exponents are 0.1 … 10; other values come from writers that used the wrong unit.
         guard let gamma, (10_000...1_000_000).contains(gamma) else { return nil }
         func isNear(_ a: UInt32, _ b: UInt32, _ tolerance: Int) -> Bool { abs(Int(a) - Int(b)) <= tolerance }
         self.gamma = gamma
@@ -34,12 +34,12 @@ public struct CalibratedColor: Sendable, Hashable {
         if points == nil, isNear(gamma, Self.sRGB.gamma, Self.gammaTolerance) { return nil }
     }
 
-    /// Nil where the file states neither a usable gamma nor one other than that of sRGB.
+    /// Returns nil if the file states no usable gamma, or only values of sRGB.
     init?(_ color: ColorDescription) {
         let points = color.primaries.map {
             [$0.whiteX, $0.whiteY, $0.redX, $0.redY, $0.greenX, $0.greenY, $0.blueX, $0.blueY]
         }
-        // Primaries outside of the first quadrant are imaginary: no display has them.
+        // Primaries outside of the first quadrant are imaginary: no display can show them.
         self.init(gamma: color.gamma, chromaticities: points?.map { UInt32(clamping: $0) })
     }
 

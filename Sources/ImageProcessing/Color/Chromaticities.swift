@@ -1,4 +1,4 @@
-/// Where the primaries and the white of an RGB space lie, as x and y of CIE 1931.
+/// The CIE 1931 x and y of the primaries and the white of an RGB space.
 struct Chromaticities: Sendable, Hashable {
     var red, green, blue, white: SIMD2<Double>
 
@@ -12,7 +12,7 @@ struct Chromaticities: Sendable, Hashable {
     static let bt709 = Chromaticities(
         red: [0.640, 0.330], green: [0.300, 0.600], blue: [0.150, 0.060], white: d65)
 
-    /// The space of a code, nil for one that is reserved or unspecified.
+    /// Returns the space of an H.273 code; nil if the code is reserved or unspecified.
     ///
     /// Source: Rec. ITU-T H.273 (07/2024), table 2.
     init?(code: UInt8) {
@@ -34,15 +34,15 @@ struct Chromaticities: Sendable, Hashable {
         }
     }
 
-    /// X, Y and Z of a chromaticity with Y = 1.
+    /// Returns X, Y and Z of a chromaticity with Y = 1.
     private static func xyz(_ point: SIMD2<Double>) -> [Double] {
         [point.x / point.y, 1, (1 - point.x - point.y) / point.y]
     }
 
-    /// From linear RGB to XYZ with the space's own white; nil for points that make no space.
+    /// The matrix from linear RGB to XYZ with the space's own white; nil if the points define no space.
     var toXYZ: Matrix3? {
         guard white.y > 0 else { return nil }
-        // Columns x, y, z: they also hold for a primary with y = 0.
+        // The columns x, y, z also work for a primary with y = 0.
         let points = [red, green, blue]
         let columns = Matrix3(rows: points.map(\.x) + points.map(\.y) + points.map { 1 - $0.x - $0.y })
         guard let inverse = columns.inverse else { return nil }
@@ -53,7 +53,7 @@ struct Chromaticities: Sendable, Hashable {
     /// The white of the profile connection space (ICC.1:2022, 7.2.16).
     static let d50 = [0.9642, 1.0, 0.8249]
 
-    /// The linear model of adaptation from this white to D50.
+    /// The linear adaptation matrix from this white to D50.
     ///
     /// Source: ICC.1:2022, annex E.3.
     var adaptation: Matrix3? {
@@ -65,7 +65,7 @@ struct Chromaticities: Sendable, Hashable {
         return back * Matrix3.diagonal(zip(to, from).map { $0 / $1 }) * cones
     }
 
-    /// From linear RGB to XYZ with D50 as white, which is relative colorimetric.
+    /// The matrix from linear RGB to XYZ with D50 as white (relative colorimetric).
     var toConnectionSpace: Matrix3? {
         guard let toXYZ, let adaptation else { return nil }
         return adaptation * toXYZ

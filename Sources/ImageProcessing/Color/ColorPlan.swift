@@ -1,6 +1,6 @@
 import ImageModel
 
-/// Decides by which means the colours of a source become those of a target.
+/// Selects how the colors of a source are converted to those of a target.
 struct ColorPlan {
     enum Steps {
         case none
@@ -8,7 +8,7 @@ struct ColorPlan {
         case library(LibraryTransform)
     }
 
-    /// The source after what is wrong with it was put aside.
+    /// The source profile after invalid parts were replaced.
     private let source: ColorProfile
     private let sourceFormat: PixelFormat
     private let target: ColorProfile
@@ -26,9 +26,9 @@ struct ColorPlan {
             return (try plan.steps(to: format), plan.warning)
         } catch {
             guard plan.contents != nil else { throw error }
-            // Opened, and of no use all the same: tables that lead nowhere. If it is the target, this throws again.
+            // The profile opened, but its tables are unusable. If the target is at fault, this throws again.
             let without = ColorPlan(.assumed, sourceFormat, target, mapping)
-            return (try without.steps(to: format), "the colour profile was ignored: it is damaged")
+            return (try without.steps(to: format), "the color profile was ignored: it is damaged")
         }
     }
 
@@ -45,7 +45,7 @@ struct ColorPlan {
             do throws(ICCHeader.Refusal) {
                 let header = try ICCHeader(bytes)
                 if header.space != space {
-                    reason = "it is for \(header.space.name), the picture is \(space.name)"
+                    reason = "it is for \(header.space.name), the image is \(space.name)"
                 } else if let points = ICCHeader.codePoints(in: bytes),
                     points.transfer == 16 || points.transfer == 18, ColorProfile.codePoints(points).model != nil,
                     space != .cmyk
@@ -60,12 +60,12 @@ struct ColorPlan {
                 }
             } catch { reason = error.reason }
             (self.source, contents) = (.assumed, nil)
-            warning = "the colour profile was ignored: \(reason)"
+            warning = "the color profile was ignored: \(reason)"
         case .codePoints(let points) where source.model == nil:
             (self.source, contents) = (.assumed, nil)
             warning = "the code points \(points.primaries)/\(points.transfer) were ignored: they are not supported"
         case .codePoints where space == .cmyk, .calibrated where space == .cmyk, .sRGB where space == .cmyk:
-            (self.source, contents, warning) = (.assumed, nil, "a colour description was ignored: inks have none")
+            (self.source, contents, warning) = (.assumed, nil, "a color description was ignored: inks have none")
         default: (self.source, contents, warning) = (source, nil, nil)
         }
     }
@@ -73,7 +73,7 @@ struct ColorPlan {
     private func steps(to format: PixelFormat) throws(CoderError) -> Steps {
         if case .icc(let bytes) = target { return try steps(to: bytes, format) }
         guard let model = target.model, !model.curve.isHighDynamicRange else {
-            throw .unsupported("colours of \(target) as a target")
+            throw .unsupported("colors of \(target) as a target")
         }
         guard format.channels != .cmyk else {
             if sourceFormat.channels == .cmyk, source == .assumed, target == .assumed { return .none }
@@ -91,13 +91,13 @@ struct ColorPlan {
             return shape.isSRGBInEffect ? .none : .shape(shape, .identity)
         }
         guard let matrix = ColorShape.matrix(shape.toConnectionSpace, to: model.space) else {
-            throw .unsupported("colours of \(target) as a target")
+            throw .unsupported("colors of \(target) as a target")
         }
         if model.space == .bt709, shape.isSRGBInEffect { return .none }
         return .shape(shape, matrix)
     }
 
-    /// Curves and a matrix, where the source has no more than those.
+    /// The curves and matrix of the source; nil if it has more than those.
     private var shape: ColorShape? {
         if case .shape(let shape) = contents { return shape }
         guard let model = source.model else { return nil }
@@ -112,25 +112,25 @@ struct ColorPlan {
                 throw .init("it is for other pixels than \(format)")
             }
         } catch {
-            throw .invalidArgument("the target's colour profile cannot be used: \(error.reason)")
+            throw .invalidArgument("the target's color profile cannot be used: \(error.reason)")
         }
         return try library(to: bytes, format)
     }
 
-    /// Little CMS for everything that is not curve, matrix, curve to sRGB.
+    /// Returns a Little CMS transform, for everything except curves and a matrix to sRGB.
     private func library(to bytes: [UInt8]?, _ format: PixelFormat) throws(CoderError) -> Steps {
         let isGray = sourceFormat.channels.count <= 2
         guard sourceFormat.channels != .cmyk || source != .assumed, let profile = source.iccBytes(isGray: isGray) else {
-            throw .unsupported("colours of \(source) as \(target)")
+            throw .unsupported("colors of \(source) as \(target)")
         }
         guard let goal = bytes ?? target.iccBytes(isGray: format.channels.count <= 2) else {
-            throw .unsupported("colours of \(target) as a target")
+            throw .unsupported("colors of \(target) as a target")
         }
         var isExact = false
         if shape != nil, case .shape = ProfileReader.read(goal, isGray: format.channels.count <= 2) { isExact = true }
         guard let transform = LibraryTransform(profile, sourceFormat, goal, format, isExact: isExact) else {
-            // Each opened by itself, or was made here; together they do not work.
-            throw .unsupported("colours of \(source) as \(target)")
+            // Each profile opened by itself or was generated here, but the library rejects the combination.
+            throw .unsupported("colors of \(source) as \(target)")
         }
         return .library(transform)
     }

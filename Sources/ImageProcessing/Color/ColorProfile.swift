@@ -1,23 +1,23 @@
 public import ImageModel
 
-/// What the numbers of a picture's pixels mean.
+/// The meaning of an image's pixel values.
 public enum ColorProfile: Sendable, Hashable {
-    /// Nothing is said: sRGB, gray with sRGB's curve, or inks by the formula of ``PixelConverter``.
+    /// No description: sRGB, gray with sRGB's curve, or CMYK by the formula of ``PixelConverter``.
     case assumed
     /// sRGB, or gray with its curve.
     case sRGB
-    /// Code points of H.273; gray takes the curve alone.
+    /// H.273 code points; gray images use only the curve.
     case codePoints(CodePoints)
-    /// An ICC profile, not yet looked at.
+    /// An ICC profile, not yet validated.
     case icc([UInt8])
     /// An exponent with or without primaries.
     case calibrated(CalibratedColor)
 
-    /// What a file says about its pixels.
+    /// Selects the color description of a file.
     ///
-    /// Code points where they are preferred (cICP in PNG), then the profile, then code points (sRGB in PNG), then gamma
-    /// with primaries; that is the order of PNG (3rd edition, 4.3), and other formats have fewer of them. Unspecified code points say
-    /// nothing, and inks have no code points.
+    /// The order is that of PNG (3rd edition, 4.3); other formats have fewer of these: preferred code points (cICP in
+    /// PNG), the profile, other code points (sRGB in PNG), then gamma with primaries. Unspecified code points are
+    /// ignored, and CMYK has no code points.
     public init(of info: ImageInfo, metadata: [MetadataBlob]) {
         let points = info.nativeFormat.channels == .cmyk ? nil : info.color.codePoints.flatMap(Self.init(points:))
         if let points, info.color.prefersCodePoints {
@@ -33,13 +33,13 @@ public enum ColorProfile: Sendable, Hashable {
         }
     }
 
-    /// Nil where neither primaries nor curve are specified (H.273: 2).
+    /// Returns nil if neither primaries nor curve are specified (H.273: 2).
     private init?(points: CodePoints) {
         if points.primaries == 2, points.transfer == 2 { return nil }
         self = points.primaries == 1 && points.transfer == 13 ? .sRGB : .codePoints(points)
     }
 
-    /// For example `assumed sRGB`, `ICC profile of 560 bytes` or `code points 9/16`.
+    /// A short name, for example `assumed sRGB`, `ICC profile of 560 bytes` or `code points 9/16`.
     public var description: String {
         switch self {
         case .assumed: "assumed sRGB"
@@ -50,7 +50,7 @@ public enum ColorProfile: Sendable, Hashable {
         }
     }
 
-    /// Whether it is light above that of a screen, which no matrix can bring to sRGB.
+    /// Whether the colors can be brighter than screen white, so that no matrix converts them to sRGB.
     public var isHighDynamicRange: Bool {
         switch self {
         case .codePoints(let points): TransferCurve(code: points.transfer)?.isHighDynamicRange ?? false
@@ -60,9 +60,9 @@ public enum ColorProfile: Sendable, Hashable {
         }
     }
 
-    /// Primaries and curve where they are numbers; nil for an ICC profile and for codes that nobody has given a meaning.
+    /// The primaries and the curve as numbers; nil for an ICC profile and for codes without a defined meaning.
     ///
-    /// An unspecified one (2) beside a specified one is sRGB's.
+    /// If only one of the two is unspecified (2), it is replaced by that of sRGB.
     var model: ColorModel? {
         switch self {
         case .assumed, .sRGB: return ColorModel(space: .bt709, curve: .sRGB)
@@ -79,7 +79,7 @@ public enum ColorProfile: Sendable, Hashable {
 
 extension ColorProfile: CustomStringConvertible {}
 
-/// A space of which primaries and curve are known.
+/// A color space with known primaries and curve.
 struct ColorModel: Sendable, Hashable {
     var space: Chromaticities
     var curve: TransferCurve

@@ -2,17 +2,17 @@ import CPixelKernels
 import Glibc
 import ImageModel
 
-/// Three curves to light and a matrix into the connection space: what both code points and small profiles come to.
+/// Three curves to linear light and a matrix to the connection space, made from code points or a small profile.
 struct ColorShape: Sendable {
-    /// `sampleCount` numbers for red, green and blue each.
+    /// `sampleCount` numbers each for red, green and blue.
     var curves: [Float]
     var toConnectionSpace: Matrix3
-    /// How light above a screen's is brought down, if it is.
+    /// The method for reducing light above screen white, if the image can have it.
     var range: Range?
 
     enum Range: Sendable {
         case pq(ToneMapping)
-        /// The weights of luminance.
+        /// HLG, with the weights of luminance.
         case hlg(ToneMapping, luma: [Double])
     }
 
@@ -23,7 +23,7 @@ struct ColorShape: Sendable {
         self.toConnectionSpace = toConnectionSpace
     }
 
-    /// Nil for primaries that make no space.
+    /// Returns nil if the primaries define no space.
     init?(_ model: ColorModel, _ mapping: ToneMapping) {
         guard let matrix = model.space.toConnectionSpace, let native = model.space.toXYZ else { return nil }
         let last = Double(Self.sampleCount - 1)
@@ -37,17 +37,17 @@ struct ColorShape: Sendable {
         }
     }
 
-    /// Whether pixels would stay the same within three quarters of a level of 8 bits when brought to sRGB.
+    /// Whether conversion to sRGB would change pixels by less than three quarters of an 8-bit level.
     ///
-    /// Profiles of sRGB differ in the last digits and in how they store the curve; nobody sees that, and not touching the
-    /// pixels is both faster and truer.
+    /// sRGB profiles differ in the last digits and in the storage of the curve. The difference is invisible, so leaving
+    /// the pixels unchanged is faster and more accurate.
     var isSRGBInEffect: Bool {
         guard range == nil, let matrix = Self.matrix(toConnectionSpace, to: .bt709) else { return false }
         let last = Self.sampleCount - 1
         func light(_ channel: Int, _ level: Int) -> Double {
             Double(curves[channel * Self.sampleCount + (level * last + 127) / 255])
         }
-        // Where the sample stands, which is between two levels.
+        // The position of the sample, between two levels.
         func value(_ level: Int) -> Double { Double((level * last + 127) / 255) / Double(last) }
         func stays(_ levels: [Int]) -> Bool {
             let result = matrix * (0..<3).map { light($0, levels[$0]) }
@@ -62,7 +62,7 @@ struct ColorShape: Sendable {
             }
     }
 
-    /// From linear light here to linear light of a space.
+    /// Returns the matrix from linear light here to linear light of another space.
     static func matrix(_ toConnectionSpace: Matrix3, to space: Chromaticities) -> Matrix3? {
         guard let back = space.toConnectionSpace?.inverse else { return nil }
         let matrix = back * toConnectionSpace
@@ -71,12 +71,12 @@ struct ColorShape: Sendable {
 
     // MARK: Tables of the kernel
 
-    /// sRGB's curve over the octaves below 1, as the kernel wants it.
+    /// The sRGB curve over the octaves below 1, in the layout of the kernel.
     static let encode: [Float] = (0..<Int(PIXEL_ENCODE_SAMPLES)).map { index in
         Float(TransferCurve.sRGBValue(octaves(index, first: -9, perOctave: 256)))
     }
 
-    /// From linear light to the nearest level of sRGB; built from the light half-way between two levels.
+    /// The table from linear light to the nearest sRGB level; thresholds are the light half-way between two levels.
     static let encode8: [UInt8] = {
         let count = Int(PIXEL_ENCODE8_SAMPLES)
         var table: [UInt8] = []
@@ -89,7 +89,7 @@ struct ColorShape: Sendable {
         return table
     }()
 
-    /// Factors to light by its largest component.
+    /// Returns factors for light, indexed by its largest component.
     static func tone(_ mapping: ToneMapping, peak: Double) -> [Float] {
         (0..<Int(PIXEL_TONE_SAMPLES)).map { index in
             let light = octaves(index, first: -20, perOctave: 256)
@@ -97,12 +97,12 @@ struct ColorShape: Sendable {
         }
     }
 
-    /// Luminance to the power of the system gamma less one (BT.2100-2, table 5: 1.2 at 1000 cd/m²).
+    /// The luminance to the power of (system gamma − 1) (BT.2100-2, table 5: 1.2 at 1000 cd/m²).
     static let ootf: [Float] = (0..<Int(PIXEL_TONE_SAMPLES)).map { index in
         Float(pow(octaves(index, first: -20, perOctave: 256), 0.2))
     }
 
-    /// The number whose bits are `index` steps above those of a power of two.
+    /// Returns the number whose bits are `index` steps above those of a power of two.
     private static func octaves(_ index: Int, first: Int, perOctave: Int) -> Double {
         Double(sign: .plus, exponent: first + index / perOctave, significand: 1)
             * (1 + Double(index % perOctave) / Double(perOctave))

@@ -1,42 +1,44 @@
+import HostSystem
 public import ImageModel
 
-/// Makes the colours of one space and pixel format those of another, row by row.
+/// Converts colors from one color space and pixel format to another, row by row.
 ///
-/// The rules, stated once: relative colorimetric with black point compensation; what the target cannot show is clipped
-/// to it; alpha is passed through, and premultiplied colours are divided by it first. A source without a profile is
-/// sRGB, its gray, or inks by the formula of ``PixelConverter``. PQ and HLG are tone mapped, because numbers beyond the
-/// screen cannot be relabelled. A profile that is damaged, or of another kind than the pixels (gray pixels with an RGB
-/// profile and the reverse), is a ``warning`` and counts as none.
+/// The conversion is relative colorimetric with black point compensation, clips to the target's gamut and keeps alpha.
+/// Premultiplied colors are divided by alpha first. A source without a profile counts as sRGB, its gray, or CMYK by the
+/// formula of ``PixelConverter``. PQ and HLG are tone mapped, because their values exceed screen white. A damaged
+/// profile, or one for other pixels (for example RGB for gray pixels), is ignored with a ``warning``.
 ///
 /// - Concurrency: any number of threads at once.
 public final class ColorTransform: Sendable {
+    /// The pixel format of the source.
     public let sourceFormat: PixelFormat
+    /// The pixel format of the target.
     public let targetFormat: PixelFormat
-    /// Why the source's profile was not used.
+    /// The reason why the source's profile was not used.
     public let warning: String?
     private let engine: Engine
-    /// The last step, where gray comes out of colours.
+    /// The last step, if the target is gray and the transform yields colors.
     private let gray: (format: PixelFormat, row: RowConverter)?
 
     private enum Engine: Sendable {
-        /// Nothing but the storage of samples changes.
+        /// Only the storage of samples changes.
         case repack(RowConverter?)
         case kernel(ColorKernel)
         case library(LibraryTransform)
     }
 
-    /// Whether numbers change their meaning; otherwise at most their storage does.
+    /// Whether sample values change their meaning; otherwise at most their storage changes.
     public var changesColors: Bool {
         if case .repack = engine { sourceFormat.channels == .cmyk && targetFormat.channels != .cmyk } else { true }
     }
 
-    /// Whether rows come out as they went in.
+    /// Whether rows are returned unchanged.
     public var isIdentity: Bool { !changesColors && sourceFormat == targetFormat }
 
-    /// Prepares a transform; ``ColorTransformCache`` keeps those that were prepared.
+    /// Prepares a transform; ``ColorTransformCache`` keeps prepared transforms.
     ///
-    /// - Throws: `.unsupportedFeature` for a target that cannot be made of the source: inks without a profile of inks,
-    ///   PQ and HLG, a format without alpha for a picture with some; `.invalidArgument` for a damaged target profile.
+    /// - Throws: `.unsupportedFeature` for a target that cannot be made from the source: CMYK without a profile, PQ and
+    ///   HLG, or a format without alpha for a transparent image; `.invalidArgument` for a damaged target profile.
     public init(
         from source: ColorProfile, _ sourceFormat: PixelFormat, to target: ColorProfile, _ targetFormat: PixelFormat,
         toneMapping: ToneMapping = .standard
@@ -46,11 +48,11 @@ public final class ColorTransform: Sendable {
             throw .invalidArgument("there are no pixels of the format \(invalid)")
         }
         guard targetFormat.channels.hasAlpha || !sourceFormat.hasTransparency else {
-            throw .unsupported("colours of \(sourceFormat) as \(targetFormat): transparency has to be resolved before")
+            throw .unsupported("colors of \(sourceFormat) as \(targetFormat): transparency has to be resolved before")
         }
         self.sourceFormat = sourceFormat
         self.targetFormat = targetFormat
-        // Colours to gray: their luma in the target's space.
+        // Gray is computed as the luma of the colors in the target's space.
         var format = targetFormat
         if sourceFormat.channels.count > 2, targetFormat.channels.count <= 2 {
             format = PixelFormat(
@@ -72,7 +74,7 @@ public final class ColorTransform: Sendable {
             engine = .repack(row)
         case .shape(let shape, let matrix):
             guard let kernel = ColorKernel(shape, matrix: matrix, from: sourceFormat, to: format) else {
-                throw CoderError(.outOfMemory, "no memory for a colour transform")
+                throw CoderError(.outOfMemory, "no memory for a color transform")
             }
             engine = .kernel(kernel)
         case .library(let transform): engine = .library(transform)
@@ -100,12 +102,12 @@ public final class ColorTransform: Sendable {
         }
     }
 
-    /// The whole picture; the same buffer where nothing has to be done.
+    /// Converts a whole image; returns the same buffer if nothing changes.
     ///
     /// - Throws: `.misuse` for a buffer of another format, `.outOfMemory`.
     package func convert(_ buffer: PixelBuffer, pool: PixelBufferPool = .shared) throws(CoderError) -> PixelBuffer {
         guard buffer.format == sourceFormat else {
-            throw CoderError(.misuse, "the transform is for \(sourceFormat), the picture is \(buffer.format)")
+            throw CoderError(.misuse, "the transform is for \(sourceFormat), the image is \(buffer.format)")
         }
         if isIdentity { return buffer }
         let result = try pool.take(buffer.size, targetFormat, clean: false)

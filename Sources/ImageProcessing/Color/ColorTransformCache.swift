@@ -1,17 +1,17 @@
 public import ImageModel
 import Synchronization
 
-/// Keeps the transforms that were used last, for all sessions.
+/// Keeps recently used color transforms for all sessions.
 ///
-/// Preparing one costs from a tenth of a millisecond (code points) to some ten (tables of a printer); pictures of one
-/// camera or one site all have the same profile.
+/// Preparing a transform takes from 0.1 ms (code points) to about 10 ms (printer tables). Images from one camera or one
+/// site usually share a profile.
 public final class ColorTransformCache: Sendable {
     private struct Key: Hashable {
         var source, target: ColorProfile
         var sourceFormat, targetFormat: PixelFormat
         var toneMapping: ToneMapping
 
-        /// Bytes of profiles that are kept with it.
+        /// The profile bytes that are kept with the entry.
         var cost: Int {
             [source, target].reduce(0) { sum, profile in
                 if case .icc(let bytes) = profile { sum + bytes.count } else { sum }
@@ -20,7 +20,7 @@ public final class ColorTransformCache: Sendable {
     }
 
     private struct State {
-        /// The one used last at the end.
+        /// The entries in order of use, the most recent last.
         var entries: [(key: Key, transform: ColorTransform)] = []
         var cost = 0
         var (hits, misses) = (0, 0)
@@ -30,21 +30,24 @@ public final class ColorTransformCache: Sendable {
     private let maxCount: Int
     private let maxCost: Int
 
-    /// - Parameter maxCount: transforms that are kept; a large one has 0.3 MiB.
-    /// - Parameter maxBytes: bytes of the profiles they were made of.
+    /// Creates a cache.
+    ///
+    /// - Parameter maxCount: the number of transforms to keep; a large one takes 0.3 MiB.
+    /// - Parameter maxBytes: the number of profile bytes to keep.
     public init(maxCount: Int = 32, maxBytes: Int = 16 << 20) {
         self.maxCount = maxCount
         maxCost = maxBytes
     }
 
+    /// The cache shared by all sessions.
     public static let shared = ColorTransformCache()
 
-    /// How often a transform was there, and how often not.
+    /// The number of cache hits and misses.
     public var statistics: (hits: Int, misses: Int) { state.withLock { ($0.hits, $0.misses) } }
 
-    /// The transform, kept from before or prepared now.
+    /// Returns a cached transform, or prepares one.
     ///
-    /// - Throws: as ``ColorTransform``; a refusal is not kept.
+    /// - Throws: as ``ColorTransform``; errors are not cached.
     public func transform(
         from source: ColorProfile, _ sourceFormat: PixelFormat, to target: ColorProfile, _ targetFormat: PixelFormat,
         toneMapping: ToneMapping = .standard
@@ -53,7 +56,7 @@ public final class ColorTransformCache: Sendable {
             source: source, target: target, sourceFormat: sourceFormat, targetFormat: targetFormat,
             toneMapping: toneMapping)
         if let found = find(key) { return found }
-        // Outside the lock: others may prepare theirs at the same time, and twice the same does no harm.
+        // Outside the lock: other threads may prepare transforms meanwhile; preparing the same one twice is harmless.
         let transform = try ColorTransform(
             from: source, sourceFormat, to: target, targetFormat, toneMapping: toneMapping)
         keep(key, transform)
@@ -74,7 +77,7 @@ public final class ColorTransformCache: Sendable {
 
     private func keep(_ key: Key, _ transform: ColorTransform) {
         guard key.cost <= maxCost else { return }
-        // Freed after the lock.
+        // Freed outside the lock.
         let dropped = state.withLock { state -> [ColorTransform] in
             if state.entries.contains(where: { $0.key == key }) { return [] }
             state.entries.append((key, transform))

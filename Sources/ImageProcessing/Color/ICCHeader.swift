@@ -1,6 +1,6 @@
 import ImageModel
 
-/// The facts in the first bytes of an ICC profile, which has to fit before anybody else sees it.
+/// The header of an ICC profile, validated before any other code reads the profile.
 ///
 ///     0 size │ 12 class │ 16 space │ 20 PCS │ 36 'acsp' │ 128 number of tags │ 132 signature, offset, size │ …
 ///
@@ -11,7 +11,7 @@ struct ICCHeader: Sendable, Hashable {
         case rgb = 0x5247_4220
         case cmyk = 0x434D_594B
 
-        /// The one that pixels of these channels need.
+        /// Returns the color space for pixels with these channels.
         init(_ channels: PixelFormat.Channels) {
             switch channels {
             case .gray, .grayAlpha: self = .gray
@@ -24,7 +24,7 @@ struct ICCHeader: Sendable, Hashable {
         var name: String { self == .gray ? "gray" : self == .rgb ? "RGB" : "CMYK" }
     }
 
-    /// Profiles of printers with tables of 16 bits have 2 to 3 MiB.
+    /// Printer profiles with 16-bit tables have 2 to 3 MiB.
     static let maxBytes = 4 << 20
 
     let space: Space
@@ -36,11 +36,11 @@ struct ICCHeader: Sendable, Hashable {
         func word(_ offset: Int) -> UInt32 { Self.word(bytes, offset) }
         guard word(36) == 0x6163_7370 else { throw Refusal("it has no signature") }
         guard word(0) >= 132, Int(word(0)) <= bytes.count else { throw Refusal("it is cut off") }
-        // 'mntr' 'scnr' 'prtr' 'spac': links, named colours and effects are no meaning of pixels.
+        // 'mntr' 'scnr' 'prtr' 'spac': device links, named colors and effects do not describe pixels.
         guard [0x6D6E_7472, 0x7363_6E72, 0x7072_7472, 0x7370_6163].contains(word(12)) else {
             throw Refusal("it is not one of a device")
         }
-        guard let space = Space(rawValue: word(16)) else { throw Refusal("its colour space is not supported") }
+        guard let space = Space(rawValue: word(16)) else { throw Refusal("its color space is not supported") }
         // 'XYZ ' or 'Lab '
         guard word(20) == 0x5859_5A20 || word(20) == 0x4C61_6220 else {
             throw Refusal("its connection space is unknown")
@@ -58,7 +58,7 @@ struct ICCHeader: Sendable, Hashable {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// The code points of the tag 'cicp', which tell of PQ and HLG what curves cannot (ICC.1:2022, 9.2.17 and 10.3).
+    /// Returns the code points of the tag 'cicp', which describe PQ and HLG (ICC.1:2022, 9.2.17 and 10.3).
     static func codePoints(in bytes: [UInt8]) -> CodePoints? {
         guard (try? ICCHeader(bytes)) != nil else { return nil }
         for tag in 0..<min(Int(word(bytes, 128)), 100) where word(bytes, 132 + 12 * tag) == 0x6369_6370 {

@@ -1,10 +1,10 @@
 import ImageModel
 
-/// Makes small ICC profiles of version 4 that are the same, byte for byte, every time.
+/// Writes small ICC profiles of version 4 with reproducible bytes.
 ///
 /// Source: ICC.1:2022, clauses 7, 9 and 10.
 enum ICCWriter {
-    /// A profile of three curves and a matrix, or of one curve for gray; nil for curves that a profile cannot tell.
+    /// Returns a profile of three curves and a matrix, or one curve for gray; nil for curves that ICC cannot describe.
     static func profile(_ model: ColorModel, name: String, isGray: Bool) -> [UInt8]? {
         guard let curve = curve(model.curve), let adaptation = model.space.adaptation,
             let matrix = model.space.toConnectionSpace
@@ -30,7 +30,7 @@ enum ICCWriter {
         var places: [[UInt8]: Int] = [:]
         let start = 132 + 12 * tags.count
         for tag in tags {
-            // Equal tags share their place.
+            // Equal tags share their data.
             let offset = places[tag.data] ?? start + data.count
             if places.updateValue(offset, forKey: tag.data) == nil {
                 data += tag.data + [UInt8](repeating: 0, count: -tag.data.count & 3)
@@ -39,10 +39,10 @@ enum ICCWriter {
         }
         var header = word(UInt32(start + data.count)) + word(0)
         header += word(0x0430_0000) + Array("mntr\(space)XYZ ".utf8)
-        // A date is asked for; always the same one.
+        // The date is mandatory; a constant keeps the bytes reproducible.
         header += [0x07, 0xEA, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]
         header += Array("acsp".utf8) + [UInt8](repeating: 0, count: 24)
-        // Perceptual as the default intent, which a matrix does not tell from the others.
+        // Perceptual as the default intent; in a matrix profile all intents are the same.
         header += word(0) + Chromaticities.d50.flatMap(fixed)
         header += [UInt8](repeating: 0, count: 128 - header.count)
         return header + table + data
@@ -52,7 +52,7 @@ enum ICCWriter {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// s15Fixed16Number.
+    /// Encodes an s15Fixed16Number.
     private static func fixed(_ value: Double) -> [UInt8] {
         word(UInt32(bitPattern: Int32((value * 65_536).rounded())))
     }
@@ -60,13 +60,13 @@ enum ICCWriter {
     private static func type(_ signature: String) -> [UInt8] { Array(signature.utf8) + word(0) }
     private static func xyz(_ values: [Double]) -> [UInt8] { type("XYZ ") + values.flatMap(fixed) }
 
-    /// multiLocalizedUnicodeType with one record, en-US.
+    /// Encodes a multiLocalizedUnicodeType with one record, en-US.
     private static func text(_ text: String) -> [UInt8] {
         let letters = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
         return type("mluc") + word(1) + word(12) + Array("enUS".utf8) + word(UInt32(letters.count)) + word(28) + letters
     }
 
-    /// parametricCurveType: function 0 is a power, function 3 a power above a straight line.
+    /// Encodes a parametricCurveType: function 0 is a power, function 3 a power above a straight line.
     private static func curve(_ curve: TransferCurve) -> [UInt8]? {
         switch curve {
         case .sRGB:
@@ -78,9 +78,9 @@ enum ICCWriter {
 }
 
 extension ColorProfile {
-    /// A profile to put into a file: that of an ICC profile itself, a small one for what has a matrix and a curve.
+    /// Returns a profile to store in a file: the ICC profile itself, or a small one made of a matrix and a curve.
     ///
-    /// Nil for PQ and HLG, whose light no such profile can tell, and for inks.
+    /// Returns nil for PQ and HLG, which such a profile cannot describe, and for CMYK.
     public func iccBytes(isGray: Bool = false) -> [UInt8]? {
         if case .icc(let bytes) = self { return bytes }
         guard let model else { return nil }

@@ -1,4 +1,4 @@
-/// Nine numbers, row by row, that make three of three.
+/// A 3 × 3 matrix, stored row by row.
 struct Matrix3: Sendable, Hashable {
     var rows: [Double]
 
@@ -22,7 +22,7 @@ struct Matrix3: Sendable, Hashable {
         (0..<3).map { y in (0..<3).reduce(0) { $0 + left.rows[3 * y + $1] * right[$1] } }
     }
 
-    /// Nil where there is none, or none that a computer could use.
+    /// The inverse; nil if the matrix is singular or nearly so.
     var inverse: Matrix3? {
         func minor(_ y: Int, _ x: Int) -> Double {
             let (y1, y2, x1, x2) = ((y + 1) % 3, (y + 2) % 3, (x + 1) % 3, (x + 2) % 3)

@@ -1,27 +1,29 @@
 import Glibc
 
-/// How light above that of a screen becomes light that it can show.
+/// The reduction of light above screen white to light that a screen can show.
 ///
 /// The curve of Rec. ITU-R BT.2390-11, 5.4.1 (black stays black) is applied to the largest of a pixel's red, green and
-/// blue, and the other two keep their ratio to it: hues stay, nothing clips below the peak. Diffuse white of 203 cd/m²
-/// (BT.2408) becomes 0.78 of the screen's white with the standard peak, and everything below 88 cd/m² keeps its light.
-/// HLG is first shown on a screen of 1000 cd/m² (BT.2100, system gamma 1.2), whatever `peak` says.
+/// blue. The other two keep their ratio to it, so hues stay and nothing clips below the peak. With the standard peak,
+/// diffuse white of 203 cd/m² (BT.2408) becomes 0.78 of the screen's white; light below 88 cd/m² is unchanged. HLG is
+/// first rendered for a screen of 1000 cd/m² (BT.2100, system gamma 1.2), independent of `peak`.
 public struct ToneMapping: Sendable, Hashable {
-    /// The brightest light of the picture; more is cut off.
+    /// The brightest light of the image; brighter light is clipped.
     /// - Units: cd/m².
     public var peak: Double
-    /// What the white of the screen stands for.
+    /// The light that the white of the screen represents.
     /// - Units: cd/m².
     public var white: Double
 
+    /// Creates a mapping with a peak and a white in cd/m².
     public init(peak: Double = 1000, white: Double = 203) {
         self.peak = peak.isFinite ? min(max(peak, 1), 10_000) : 1000
         self.white = white.isFinite ? min(max(white, 1), 10_000) : 203
     }
 
+    /// The mapping with a peak of 1000 cd/m² and a white of 203 cd/m².
     public static let standard = ToneMapping()
 
-    /// Light on the screen, 1 being its white, of light in units of 10 000 cd/m².
+    /// Returns light relative to screen white (1.0), from light in units of 10 000 cd/m².
     func mapped(_ light: Double, peak: Double) -> Double {
         let top = PerceptualQuantizer.value(peak / 10_000)
         let limit = PerceptualQuantizer.value(white / 10_000) / top

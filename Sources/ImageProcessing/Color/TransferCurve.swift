@@ -1,20 +1,20 @@
 import Glibc
 
-/// How stored numbers stand for light.
+/// The relation of stored numbers to light.
 enum TransferCurve: Sendable, Hashable {
     case sRGB
     case power(Double)
-    /// SMPTE ST 428-1, the screen of a cinema.
+    /// SMPTE ST 428-1, digital cinema.
     case cinema
     /// SMPTE ST 2084: 1.0 is 10 000 cd/m².
     case pq
-    /// ARIB STD-B67: light of the scene, 1.0 is the camera's peak.
+    /// ARIB STD-B67: scene light, where 1.0 is the camera's peak.
     case hlg
 
-    /// The curve of a code, nil for one that is reserved, unspecified or logarithmic.
+    /// Returns the curve of an H.273 code; nil if the code is reserved, unspecified or logarithmic.
     ///
-    /// BT.709 and its relatives (1, 6, 7, 11, 12, 14, 15) are shown as sRGB: their functions tell what a camera does, and
-    /// pictures of theirs have always been put on sRGB screens unchanged.
+    /// BT.709 and its relatives (1, 6, 7, 11, 12, 14, 15) are treated as sRGB: their functions describe a camera, and
+    /// such images are customarily shown on sRGB screens unchanged.
     ///
     /// Source: Rec. ITU-T H.273 (07/2024), table 3.
     init?(code: UInt8) {
@@ -32,7 +32,7 @@ enum TransferCurve: Sendable, Hashable {
 
     var isHighDynamicRange: Bool { self == .pq || self == .hlg }
 
-    /// Light of a stored number, both of 0 … 1.
+    /// Returns the light of a stored number, both in 0 … 1.
     func light(_ value: Double) -> Double {
         switch self {
         case .sRGB: value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
@@ -43,7 +43,7 @@ enum TransferCurve: Sendable, Hashable {
         }
     }
 
-    /// The number that sRGB stores for light (IEC 61966-2-1).
+    /// Returns the number that sRGB stores for light (IEC 61966-2-1).
     static func sRGBValue(_ light: Double) -> Double {
         light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
     }

@@ -1,11 +1,11 @@
 import Glibc
 import ImageModel
 
-/// The mean structural similarity of two pictures.
+/// The mean structural similarity of two images.
 ///
-/// Each channel is looked at through a Gaussian window of 11 × 11 pixels, sigma 1.5, at every place where it lies inside
-/// the picture; the result is the mean over windows and channels, at full size. Where the picture has fewer pixels than
-/// the window, that side of the window is the largest odd number that fits.
+/// Each channel is compared through a Gaussian window of 11 × 11 pixels, sigma 1.5, at every position inside the image.
+/// The result is the mean over windows and channels, at full size. If a side of the image is shorter than the window,
+/// that side of the window is the largest odd number that fits.
 ///
 /// - Source: Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, "Image quality assessment: from error visibility to
 ///   structural similarity", 2004, section III-C: K1 = 0.01, K2 = 0.03.

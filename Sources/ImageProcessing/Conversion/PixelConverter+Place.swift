@@ -1,9 +1,10 @@
+import HostSystem
 package import ImageModel
 
 extension PixelConverter {
-    /// A part of the picture; the same buffer where it is all of it.
+    /// Returns a part of the image; the same buffer if the part is the whole image.
     ///
-    /// - Parameter rect: within the picture.
+    /// - Parameter rect: within the image.
     package static func cropped(
         _ buffer: PixelBuffer, to rect: PixelRect, pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
@@ -20,15 +21,15 @@ extension PixelConverter {
         return result
     }
 
-    /// The picture on a larger canvas of one colour; its own transparent pixels stay as they are.
+    /// Returns the image on a larger canvas of one color; its transparent pixels stay unchanged.
     ///
-    /// - Parameter rect: where it stands; as large as the picture, and within the canvas.
+    /// - Parameter rect: the position on the canvas; same size as the image, and within the canvas.
     package static func placed(
         _ buffer: PixelBuffer, in size: PixelSize, at rect: PixelRect, on color: RGBAColor,
         pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
         precondition(PixelRect(size).contains(rect) && rect.size == buffer.size)
-        // One row of the canvas, which all others are copies of.
+        // One row of the canvas; all other rows are copies of it.
         let strip = try pool.take(PixelSize(size.width, 1), .rgba8, clean: false)
         strip.withMutableRow(0) { row in
             for x in 0..<size.width {

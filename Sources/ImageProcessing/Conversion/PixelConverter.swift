@@ -1,12 +1,13 @@
+import HostSystem
 package import ImageModel
 
-/// Turns pixels of one format into another.
+/// Converts pixels from one format to another.
 ///
-/// The rules, stated once: 16 → 8 bits keeps the high byte; 8 → 16 bits repeats the byte; gray is the BT.709 luma of
-/// the stored values; CMYK becomes R = (255 − C)(255 − K)/255 and likewise; what is computed rounds to nearest. A format
-/// without transparency shows the background where the picture had some. Nothing here manages colour.
+/// The rules: 16 → 8 bits keeps the high byte; 8 → 16 bits repeats the byte; gray is the BT.709 luma of the stored
+/// values; CMYK becomes R = (255 − C)(255 − K)/255, and G and B likewise; computed values round to nearest. If only the
+/// target format lacks transparency, the image is drawn on the background. Color profiles are not applied.
 package enum PixelConverter {
-    /// The same picture in another format; the same buffer where nothing has to be done.
+    /// Returns the image in another format; the same buffer if nothing changes.
     ///
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
     package static func convert(
@@ -25,7 +26,7 @@ package enum PixelConverter {
         return result
     }
 
-    /// The same pixels in memory of their own.
+    /// Returns a copy of the pixels in separate memory.
     package static func copy(_ buffer: PixelBuffer, pool: PixelBufferPool = .shared) throws(CoderError) -> PixelBuffer {
         let result = try pool.take(buffer.size, buffer.format, clean: false)
         for y in 0..<buffer.size.height {
@@ -34,7 +35,7 @@ package enum PixelConverter {
         return result
     }
 
-    /// The picture as it is to be seen, with nothing left to turn.
+    /// Returns the image with its orientation applied.
     package static func upright(
         _ buffer: PixelBuffer, _ orientation: Orientation, pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
@@ -51,10 +52,10 @@ package struct RowConverter {
     private let from: PixelFormat
     private let to: PixelFormat
     private let background: RGBAColor
-    /// One call for the whole row, for pairs that have it.
+    /// The kernel that converts a whole row in one call, for pairs of formats that have one.
     private let kernel: RowKernel?
 
-    /// Whether a whole row is one call.
+    /// Whether a whole row is converted in one call.
     var hasKernel: Bool { kernel != nil }
 
     package init(from: PixelFormat, to: PixelFormat, background: RGBAColor) throws(CoderError) {
@@ -78,7 +79,7 @@ package struct RowConverter {
         }
     }
 
-    /// Every pair of formats, pixel by pixel; what the kernels must agree with.
+    /// Converts any pair of formats pixel by pixel; the reference for the kernels.
     func convertPixels(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
         for x in 0..<count {
             var pixel = load(source, x)
@@ -134,7 +135,7 @@ package struct RowConverter {
         case .rgba: return Pixel(red: value(0), green: value(1), blue: value(2), alpha: value(3))
         case .bgra: return Pixel(red: value(2), green: value(1), blue: value(0), alpha: value(3))
         case .cmyk:
-            // In units of 8 bits, so that the rule holds to the byte.
+            // In units of 8 bits, so that the rule is exact to the byte.
             func ink(_ index: Int) -> UInt32 {
                 let color = 255 - value(index) >> 8
                 let black = 255 - value(3) >> 8
@@ -148,7 +149,7 @@ package struct RowConverter {
         let base = x * to.channels.count
         func put(_ index: Int, _ value: UInt32, _ target: inout MutableRawSpan) {
             if to.bits == 8 {
-                // What was 8 bits is a multiple of 257 unless something was computed.
+                // An 8-bit input is a multiple of 257 unless a computation changed it.
                 let byte = from.bits == 8 ? (value + 128) / 257 : value >> 8
                 target.setByte(base + index, UInt8(truncatingIfNeeded: byte))
             } else {

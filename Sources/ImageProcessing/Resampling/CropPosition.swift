@@ -1,17 +1,18 @@
 import Glibc
+import HostSystem
 public import ImageModel
 
-/// Which part of a picture is kept when it is cut.
+/// The part of an image that a crop keeps.
 public enum CropPosition: String, Sendable, Hashable, CaseIterable {
     case center
-    /// The part with the strongest edges and colours, and with what looks like skin.
+    /// The part with the strongest edges and colors, and with skin tones.
     case attention
-    /// The part with the most different shades.
+    /// The part with the most distinct shades.
     case entropy
 
-    /// The part to keep, of a picture that is to become `size`.
+    /// Returns the part to keep when an image is cropped to `size`.
     ///
-    /// What is judged is gray or RGB with 8 bits; anything else is turned into it first.
+    /// The analysis uses 8-bit gray or RGB; other formats are converted first.
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
     public func window(in buffer: PixelBuffer, size: PixelSize) throws(CoderError) -> PixelRect {
         let size = PixelSize(min(size.width, buffer.size.width), min(size.height, buffer.size.height))
@@ -19,14 +20,14 @@ public enum CropPosition: String, Sendable, Hashable, CaseIterable {
         let middle = PixelRect(x: room.width / 2, y: room.height / 2, width: size.width, height: size.height)
         if self == .center || room == .zero { return middle }
         let map = InterestMap(try PixelConverter.convert(buffer, to: .rgba8), of: self)
-        // One side at a time: after scaling to cover a box only one of them has room.
+        // One side at a time: after scaling to cover a box, only one side exceeds it.
         let x = map.best(map.columns, keeping: size.width) ?? middle.x
         let y = map.best(map.rows, keeping: size.height) ?? middle.y
         return PixelRect(x: x, y: y, width: size.width, height: size.height)
     }
 }
 
-/// How much there is to see in every column and row.
+/// A measure of detail for every column and row.
 private struct InterestMap {
     var columns: [Double]
     var rows: [Double]
@@ -38,7 +39,8 @@ private struct InterestMap {
         if kind == .entropy { measureShades(pixels) } else { measureAttention(pixels) }
     }
 
-    /// Where the kept part begins: the most to see, and of equals the nearest to the middle; nil where all is alike.
+    /// Returns the start of the part with the most detail, the closest to the middle if tied; nil if all parts are
+    /// equal.
     func best(_ interest: [Double], keeping length: Int) -> Int? {
         let room = interest.count - length
         if room <= 0 { return 0 }
@@ -54,7 +56,7 @@ private struct InterestMap {
         return best.sum - least <= best.sum * 0.000001 ? nil : best.start
     }
 
-    /// Bits that tell the shades of a row or a column apart.
+    /// Records the distinct shades of each row and column as bit sets.
     private mutating func measureShades(_ pixels: PixelBuffer) {
         let size = pixels.size
         var columnCounts = [UInt32](repeating: 0, count: size.width * 32)
@@ -100,7 +102,7 @@ private struct InterestMap {
         }
     }
 
-    /// Saturation, and more for what has the hue of skin.
+    /// Returns the saturation, increased for skin hues.
     private static func colorfulness(_ row: RawSpan, _ x: Int) -> Double {
         let (red, green, blue) = (
             Double(row.byte(at: 4 * x)), Double(row.byte(at: 4 * x + 1)), Double(row.byte(at: 4 * x + 2))
@@ -108,7 +110,7 @@ private struct InterestMap {
         let most = max(red, green, blue)
         if most < 40 || row.byte(at: 4 * x + 3) < 32 { return 0 }
         let saturation = (most - min(red, green, blue)) / most
-        // The share of each colour in skin, light or dark, keeps close to this.
+        // The color shares of skin, light or dark, are close to these values.
         let sum = red + green + blue
         let (r, g) = (red / sum - 0.44, green / sum - 0.32)
         let skin = max(0, 1 - (r * r + g * g) / 0.005)

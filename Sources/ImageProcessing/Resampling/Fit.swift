@@ -1,36 +1,41 @@
 public import ImageModel
 
-/// How a picture meets a box that has not its shape.
+/// The way an image is fitted into a box of another shape.
 public enum Fit: String, Sendable, Hashable, CaseIterable {
-    /// All of it within the box, and the rest of the box filled up.
+    /// Scales the whole image into the box and pads the rest of the box.
     case contain
-    /// The box is covered, and what stands over is cut off.
+    /// Scales the image to cover the box and crops the excess.
     case cover
-    /// Stretched to the box.
+    /// Stretches the image to the box.
     case fill
-    /// All of it within the box; the result is as large as it then is.
+    /// Scales the whole image into the box without padding.
     case inside
-    /// The box is covered; the result is as large as it then is.
+    /// Scales the image to cover the box without cropping.
     case outside
 
-    /// What a picture is scaled to, and what is then cut out or filled up.
+    /// The scaled size of an image, and the size of the result after cropping or padding.
     public struct Layout: Sendable, Hashable {
+        /// The size to which the image is scaled.
         public var scaled: PixelSize
+        /// The size after cropping or padding.
         public var result: PixelSize
 
+        /// Creates a layout.
         public init(scaled: PixelSize, result: PixelSize) {
             self.scaled = scaled
             self.result = result
         }
     }
 
+    /// Returns the sizes for fitting an image of `size` into a box.
+    ///
     /// - Parameters:
-    ///   - box: a side of 0 follows from the other one.
-    ///   - mayEnlarge: without it no side becomes longer than it is; the box of `contain` is filled up all the same.
+    ///   - box: a side of 0 is derived from the other side.
+    ///   - mayEnlarge: if false, no side becomes longer; `.contain` still pads to the box.
     public func layout(_ size: PixelSize, in box: PixelSize, mayEnlarge: Bool = false) -> Layout {
         if size.isEmpty || box.width <= 0 && box.height <= 0 { return Layout(scaled: size, result: size) }
         if box.width <= 0 || box.height <= 0 {
-            // One side is given: the other one is as long as the picture makes it, and all ways are the same.
+            // One side is given: the other side follows from the image's shape, and all cases are the same.
             let open = PixelSize(
                 box.width > 0 ? box.width : Int(Int32.max), box.height > 0 ? box.height : Int(Int32.max))
             let scaled = size.scaled(to: open, mayEnlarge: mayEnlarge)
@@ -51,7 +56,7 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The smallest size of this shape that covers the box; the side that decides is exact, the other one rounded up.
+    /// Returns the smallest size of this shape that covers the box; the deciding side is exact, the other rounded up.
     private static func covering(_ size: PixelSize, _ box: PixelSize, _ mayEnlarge: Bool) -> PixelSize {
         let result: PixelSize
         if size.isWider(than: box) {

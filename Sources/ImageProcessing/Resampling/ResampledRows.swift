@@ -1,36 +1,40 @@
 public import ImageModel
 
-/// A picture in another size, made row by row from a source that is read once, from the top.
+/// An image at another size, computed row by row from a source that is read once, from the top.
 ///
-/// When the source throws, nothing is lost: the same row can be asked for again once the source can go on.
+/// After an error from the source, the caller can request the same row again once the source is ready.
 ///
 /// - Concurrency: one thread at a time.
 public final class ResampledRows: RowSource {
+    /// The size of the result.
     public let size: PixelSize
+    /// The format of the source and the result.
     public var format: PixelFormat { source.format }
 
     private let source: any RowSource
     private let across: ResamplingAxis
     private let down: ResamplingAxis
-    /// Nothing is computed where every pixel stays.
+    /// The engine; nil if every pixel stays the same.
     private let engine: (any ResamplingEngine)?
-    /// The next row that the source gives, counted from the first one that is needed.
+    /// The next source row to read, counted from the first row that is needed.
     private var next = 0
     private var current = -1
     private var weights: [Double] = []
 
+    /// Prepares a resampling of a source, or of a window of it.
+    ///
     /// - Throws: `.invalidArgument` for an empty size or a window that is not within the source, `.outOfMemory`.
     public init(
         _ source: any RowSource, window: SourceWindow? = nil, to size: PixelSize, _ how: Resampling = Resampling()
     ) throws(CoderError) {
         guard !source.size.isEmpty, !size.isEmpty, size.width <= Int32.max, size.height <= Int32.max else {
-            throw .invalidArgument("a picture of \(source.size) pixels cannot become one of \(size)")
+            throw .invalidArgument("an image of \(source.size) pixels cannot become one of \(size)")
         }
         let window = window ?? SourceWindow(PixelRect(source.size))
         guard window.x >= 0, window.y >= 0, window.width > 0, window.height > 0,
             window.x + window.width <= Double(source.size.width), window.y + window.height <= Double(source.size.height)
         else {
-            throw .invalidArgument("the part \(window) is not within a picture of \(source.size) pixels")
+            throw .invalidArgument("the part \(window) is not within an image of \(source.size) pixels")
         }
         self.source = source
         self.size = size
@@ -49,6 +53,7 @@ public final class ResampledRows: RowSource {
         }
     }
 
+    /// Calls `body` with row `y`, which is computed from the source's rows.
     public func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
         guard y < size.height, y >= current, y >= 0 else {
             throw CoderError(.misuse, "row \(y) was asked for after row \(current) of \(size.height)")
@@ -71,7 +76,7 @@ public final class ResampledRows: RowSource {
         return try engine.withRow(body)
     }
 
-    /// Takes rows until there are `count`, in bins.
+    /// Reads source rows until `count` bins are complete.
     private func read(_ engine: any ResamplingEngine, to count: Int) throws(CoderError) {
         let part = across.first * format.bytesPerPixel
         let last = min(count * down.binning, source.size.height - down.first)
@@ -84,7 +89,7 @@ public final class ResampledRows: RowSource {
         }
     }
 
-    /// A source from outside may break its promise.
+    /// Checks a row from the source, which may be foreign code.
     private func check(_ row: RawSpan) throws(CoderError) {
         guard row.byteCount >= source.size.width * format.bytesPerPixel else {
             throw CoderError(.misuse, "a row of \(row.byteCount) bytes is too short for \(source.size) pixels")
@@ -92,14 +97,14 @@ public final class ResampledRows: RowSource {
     }
 }
 
-/// The arithmetic behind ``ResampledRows``, with the memory that it needs.
+/// The arithmetic of ``ResampledRows``, with its memory.
 protocol ResamplingEngine: AnyObject {
-    /// Takes in source row `number`, which comes after the one before; begins with the first pixel that is needed.
+    /// Adds source row `number`, which follows the previous one; the row begins with the first pixel that is needed.
     func take(_ row: RawSpan, _ number: Int)
 
-    /// Makes a target row of the source rows (or bins of rows) from `first` on.
+    /// Computes a target row from the source rows (or bins of rows) from `first` on.
     func finish(first: Int, _ weights: [Double])
 
-    /// Lends the row that was made last.
+    /// Calls `body` with the latest target row.
     func withRow<R>(_ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R
 }

@@ -1,22 +1,23 @@
+import HostSystem
 public import ImageModel
 
-/// Changes the size of pictures; the one way it is done.
+/// Changes the size of images.
 ///
-/// The result has the format of the source. Straight alpha is multiplied in before and divided out after, so that the
-/// colour of what cannot be seen does not show; what is fully transparent afterwards has the colour 0. A size equal to
-/// the source's is a copy. Memory beside the result: rows that one target row is made of.
+/// The result has the source's format. Straight alpha is multiplied in before and divided out after, so the color of
+/// transparent pixels does not bleed; fully transparent pixels of the result have color 0. If the size stays the same,
+/// the result is a copy. Besides the result, memory holds only the source rows of one target row.
 public enum Resampler {
-    /// The picture in another size, or a part of it.
+    /// Returns the image, or a part of it, at another size.
     ///
-    /// - Throws: `.invalidArgument` for empty sizes or a part outside of the source, `.outOfMemory`, and what the source
-    ///   throws.
+    /// - Throws: `.invalidArgument` for empty sizes or a part outside of the source, `.outOfMemory`, and the errors of
+    ///   the source.
     public static func resample(
         _ source: any RowSource, crop: PixelRect? = nil, to size: PixelSize, _ how: Resampling = Resampling()
     ) throws(CoderError) -> PixelBuffer {
         try resample(source, window: crop.map { SourceWindow($0) }, to: size, how, pool: .shared)
     }
 
-    /// The picture in another size, or a part of it whose edges may lie within pixels.
+    /// Returns the image, or a part of it with edges inside pixels, at another size.
     package static func resample(
         _ source: any RowSource, window: SourceWindow? = nil, to size: PixelSize, _ how: Resampling = Resampling(),
         pool: PixelBufferPool
@@ -27,14 +28,14 @@ public enum Resampler {
         return target
     }
 
-    /// Fills a buffer, whose size is the new one and whose format is the source's.
+    /// Fills a buffer that has the new size and the source's format.
     ///
-    /// - Throws: as the others, and `.invalidArgument` for a buffer of another format. Rows before an error are there.
+    /// - Throws: as the other variants, and `.invalidArgument` for another format. Rows before an error are written.
     public static func resample(
         _ source: any RowSource, crop: PixelRect? = nil, into target: PixelBuffer, _ how: Resampling = Resampling()
     ) throws(CoderError) {
         guard target.format == source.format else {
-            throw .invalidArgument("a picture of \(source.format) cannot fill one of \(target.format)")
+            throw .invalidArgument("an image of \(source.format) cannot fill one of \(target.format)")
         }
         try fill(
             target, from: try ResampledRows(source, window: crop.map { SourceWindow($0) }, to: target.size, how))

@@ -1,19 +1,19 @@
 public import ImageModel
 
-/// What one target pixel is made of.
+/// The weighting of source pixels in a target pixel.
 public enum ResamplingFilter: String, Sendable, Hashable, CaseIterable {
-    /// The one source pixel under its centre.
+    /// The source pixel under the target pixel's center.
     case nearest
-    /// The mean of the area that it covers.
+    /// The mean of the covered area.
     case box
-    /// A triangle, one pixel to each side.
+    /// A triangle that reaches one pixel to each side.
     case bilinear
-    /// Catmull-Rom, two pixels to each side.
+    /// Catmull-Rom, which reaches two pixels to each side.
     case bicubic
-    /// A windowed sinc, three pixels to each side.
+    /// A windowed sinc, which reaches three pixels to each side.
     case lanczos3
 
-    /// How far it reaches from the centre, in pixels of the coarser grid.
+    /// The distance that the filter reaches from the center, in pixels of the coarser grid.
     var radius: Double {
         switch self {
         case .nearest, .box: 0.5
@@ -24,27 +24,35 @@ public enum ResamplingFilter: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How a picture changes its size.
+/// The method for changing an image's size.
 public struct Resampling: Sendable, Hashable {
+    /// The filter.
     public var filter: ResamplingFilter
-    /// Mixes light instead of the stored values, which are taken for sRGB: slower, and thin bright lines stay bright.
+    /// Whether light is mixed instead of stored values, which are taken as sRGB. Slower, but thin bright lines stay
+    /// bright.
     ///
-    /// Inks are mixed as they are.
+    /// CMYK is mixed by stored values.
     public var linearLight: Bool
 
+    /// Creates a method, by default with the Lanczos filter.
     public init(filter: ResamplingFilter = .lanczos3, linearLight: Bool = false) {
         self.filter = filter
         self.linearLight = linearLight
     }
 }
 
-/// A part of a picture whose edges may lie within pixels.
+/// A part of an image whose edges may lie within pixels.
 public struct SourceWindow: Sendable, Hashable, CustomStringConvertible {
+    /// The left edge.
     public var x: Double
+    /// The top edge.
     public var y: Double
+    /// The width in pixels.
     public var width: Double
+    /// The height in pixels.
     public var height: Double
 
+    /// Creates a window.
     public init(x: Double, y: Double, width: Double, height: Double) {
         self.x = x
         self.y = y
@@ -52,9 +60,11 @@ public struct SourceWindow: Sendable, Hashable, CustomStringConvertible {
         self.height = height
     }
 
+    /// Creates a window on whole pixels.
     public init(_ rect: PixelRect) {
         self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
     }
 
+    /// The value as text.
     public var description: String { "\(width)x\(height)+\(x)+\(y)" }
 }

@@ -1,32 +1,32 @@
 import Glibc
 
-/// One direction of a resampling: which source pixels a target pixel is made of, and with which weights.
+/// One direction of a resampling: the source pixels of each target pixel and their weights.
 ///
-/// Pixel `j` covers `j ..< j + 1`. Nothing outside the window's pixels is looked at: weights of what is missing are
-/// given to the rest.
+/// Pixel `j` covers `j ..< j + 1`. Pixels outside the window are not read; their weights are distributed over the
+/// others.
 struct ResamplingAxis {
-    /// Reductions beyond this are binned to half of it or more first: rows in memory stay few, and what remains is as
-    /// good as all of it.
+    /// Reductions beyond this factor are binned first, to at least half of it. Few rows then stay in memory, without
+    /// loss of quality.
     static let mostScale = 16.0
 
     private let filter: ResamplingFilter
-    /// Where the target's first pixel begins, counted from the first source pixel that is touched.
+    /// The position where the target's first pixel begins, counted from the first source pixel that is read.
     private let start: Double
-    /// Source pixels in one target pixel.
+    /// The number of source pixels in one target pixel.
     let scale: Double
-    /// The first source pixel that is touched.
+    /// The first source pixel that is read.
     let first: Int
-    /// How many are touched.
+    /// The number of source pixels (or bins) that are read.
     let count: Int
     let target: Int
-    /// Source pixels that are added up to one before anything else; for extreme reductions.
+    /// The number of source pixels summed into one bin; above 1 only for extreme reductions.
     let binning: Int
-    /// How many there are before binning.
+    /// The number of source pixels before binning.
     let sourceCount: Int
-    /// How full the last bin is.
+    /// The fullness of the last bin.
     private let lastBin: Double
 
-    /// How much of a bin there is, of 1; all but the last are full.
+    /// Returns the fullness of a bin, at most 1; only the last bin can be partly filled.
     func fullness(_ bin: Int) -> Double { bin == count - 1 ? lastBin : 1 }
 
     /// - Precondition: the window lies within `0 ... length` and is not empty; target is positive.
@@ -46,10 +46,10 @@ struct ResamplingAxis {
         lastBin = Double((high - low) - (count - 1) * binning) / Double(binning)
     }
 
-    /// Whether every target pixel is the source pixel in the same place.
+    /// Whether every target pixel equals the source pixel in the same position.
     var isIdentity: Bool { binning == 1 && count == target && scale == 1 && start == 0 }
 
-    /// No target pixel needs more source pixels than this.
+    /// The largest number of source pixels for one target pixel.
     var mostTaps: Int {
         if filter == .nearest { return 1 }
         let reach = 2 * filter.radius * max(scale, filter == .box ? scale : 1)
@@ -68,7 +68,7 @@ struct ResamplingAxis {
         }
         let stretch = filter == .box ? scale : max(1, scale)
         let reach = filter.radius * stretch
-        // Box counts areas, the others the distance of centres.
+        // Box measures areas, the other filters the distance between centers.
         let margin = filter == .box ? 0.0 : 0.5
         var low = min(max(0, Int((center - reach - margin).rounded(.up)) - (filter == .box ? 1 : 0)), count - 1)
         let high = max(low + 1, min(count, Int((center + reach - margin).rounded(.down)) + 1))
@@ -85,7 +85,7 @@ struct ResamplingAxis {
             return min(max(0, Int(center.rounded(.down))), count - 1)
         }
         for index in weights.indices { weights[index] /= sum }
-        // Zeros at the ends, where whole numbers meet.
+        // Remove zero weights at the ends, where positions are whole numbers.
         while weights.count > 1, abs(weights[weights.count - 1]) < 1e-9 { weights.removeLast() }
         let zeros = weights.prefix { abs($0) < 1e-9 }.count
         if zeros > 0 && zeros < weights.count {
@@ -97,7 +97,7 @@ struct ResamplingAxis {
 }
 
 extension ResamplingAxis {
-    /// Weights as integers of `one`, whose sum is exact.
+    /// Converts weights to integers whose sum is exactly `one`.
     static func quantize(_ exact: [Double], one: Int, into weights: inout [Int16]) {
         var (sum, given) = (0.0, 0)
         for weight in exact {
@@ -110,7 +110,7 @@ extension ResamplingAxis {
 }
 
 extension ResamplingFilter {
-    /// The kernel at a distance from its centre.
+    /// Returns the filter's value at a distance from its center.
     func value(_ distance: Double) -> Double {
         let x = abs(distance)
         switch self {

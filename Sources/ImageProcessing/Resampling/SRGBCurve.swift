@@ -10,12 +10,12 @@ enum SRGBCurve {
     static let toLinear: [Float] = (0...steps).map { Float(linear(Double($0) / Double(steps))) }
     static let fromLinear: [Float] = (0...steps).map { Float(stored(Double($0) / Double(steps))) }
 
-    /// The light of a stored value.
+    /// Returns the light of a stored value.
     static func linear(_ value: Double) -> Double {
         value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
     }
 
-    /// The value that light is stored as.
+    /// Returns the stored value of light.
     static func stored(_ light: Double) -> Double {
         light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
     }

@@ -1,9 +1,9 @@
 import CPixelKernels
 
-/// How a source, S with alpha s, meets a backdrop, D with alpha d.
+/// The way a source S with alpha s is combined with a backdrop D with alpha d.
 ///
-/// Computed on premultiplied values as floats of 32 bits, from 16-bit samples and rounded to the nearest ones; a color is
-/// never brighter than its alpha. ``normal`` alone is computed in integers.
+/// Results are computed on premultiplied values in 32-bit floats, from 16-bit samples, and rounded to nearest; a color
+/// never exceeds its alpha. Only ``normal`` is computed in integers.
 ///
 /// - Source: Porter and Duff, "Compositing Digital Images" (1984); W3C, "Compositing and Blending Level 1".
 public enum BlendMode: String, Sendable, Hashable, CaseIterable {
@@ -44,7 +44,7 @@ public enum BlendMode: String, Sendable, Hashable, CaseIterable {
     case difference
     case exclusion
 
-    /// Whether an opaque backdrop stays opaque.
+    /// Returns whether an opaque backdrop stays opaque.
     func keepsOpaque(sourceIsOpaque: Bool) -> Bool {
         switch self {
         case .clear, .sourceOut, .destinationOut, .xor: false
@@ -53,7 +53,7 @@ public enum BlendMode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The kernel's number.
+    /// The mode's number in the kernel.
     var kernel: UInt32 {
         let number =
             switch self {

@@ -1,23 +1,26 @@
 import Glibc
 public import ImageModel
 
-/// Blurs with a Gaussian.
+/// Blurs an image with a Gaussian.
 ///
-/// On premultiplied values of 16 bits; outside the picture its edge goes on. From a radius of 4 on three boxes in each
-/// direction stand for the Gaussian, with its standard deviation.
+/// Works on premultiplied 16-bit values and repeats edge pixels outside the image. From a radius of 4 on, three box
+/// blurs in each direction with the same standard deviation replace the Gaussian.
 public struct Blur: ImageTransformer, Hashable {
-    /// The standard deviation, 0 … 1000; with 0 nothing happens.
+    /// The standard deviation, 0 … 1000; 0 leaves the image unchanged.
     ///
     /// - Units: pixels
     public var radius: Double
 
+    /// Creates a blur.
     public init(radius: Double) { self.radius = radius }
 
     /// For example `Blur(25)`.
     public var key: String { "Blur(\(keyText(radius)))" }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize { Self.range.contains(radius) ? size : .zero }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         try check(radius, "a blur radius", in: Self.range)
         try buffer.format.checkWorkable("the blur")
@@ -30,21 +33,22 @@ public struct Blur: ImageTransformer, Hashable {
     private static let range = 0.0...1000.0
 }
 
-/// What a blur weighs the neighbors of a pixel with, in each direction.
+/// The weights of neighboring pixels in a blur, for each direction.
 enum BlurKernel {
-    /// From the middle on; the middle once and the others twice are 1 together.
+    /// Weights from the middle outwards; the middle plus twice the others add up to 1.
     case weights([Float])
     /// Three boxes whose two outermost pixels, `reach` from the middle, weigh `outer` and the others `inner`.
     case boxes(reach: Int, inner: Float, outer: Float)
 
-    /// The kernel with a standard deviation, above 0.
+    /// Returns the kernel with a standard deviation above 0.
     init(_ deviation: Double) {
         self = deviation < 4 ? .weights(Self.gaussian(deviation)) : Self.boxes(deviation)
     }
 
-    /// Samples of a Gaussian, of that one whose samples have the variance that is asked for.
+    /// Returns samples of the Gaussian whose samples have the requested variance.
     ///
-    /// Samples of a narrow Gaussian have less than itself (at 0.5 by 14 %), and so have those of one that is cut off.
+    /// The samples of a narrow Gaussian have a smaller variance than the Gaussian (at 0.5 by 14 %), as do those of a
+    /// truncated one.
     private static func gaussian(_ deviation: Double) -> [Float] {
         let reach = Int((3 * deviation).rounded(.up)) + 1
         var (low, high) = (0.0, deviation + 1)
@@ -64,13 +68,13 @@ enum BlurKernel {
         return values.map { $0 / sum }
     }
 
-    /// Boxes with a third of the variance each, thanks to ends that weigh less.
+    /// Returns boxes with a third of the variance each; their end pixels have a smaller weight.
     ///
     /// - Source: Gwosdek, Grewenig, Bruhn, Weickert, "Theoretical Foundations of Gaussian Convolution by Extended Box
     ///   Filtering", 2011.
     private static func boxes(_ deviation: Double) -> BlurKernel {
         let variance = deviation * deviation / 3
-        // The widest whole box, 2r + 1 pixels with a variance of r(r + 1)/3, that is not too wide.
+        // The widest whole box that is not too wide: 2r + 1 pixels have a variance of r(r + 1)/3.
         let whole = (((1 + 12 * variance).squareRoot() - 1) / 2).rounded(.down)
         let (pixels, next) = (2 * whole + 1, (whole + 1) * (whole + 1))
         let end = max(0, pixels * (variance - whole * (whole + 1) / 3) / (2 * (next - variance)))

@@ -1,9 +1,10 @@
 import Glibc
 public import ImageModel
 
-/// Changes the colors of every pixel by itself; alpha stays.
+/// Changes the color of each pixel independently; alpha stays unchanged.
 ///
-/// Works on the stored values without alpha, or on their linear values where it says light, taken as sRGB. Ink becomes RGB.
+/// Filters work on the stored values without alpha. Those named after light use linear values, taken as sRGB. CMYK
+/// becomes RGB.
 public enum ColorFilter: ImageTransformer, Hashable {
     /// 1 − c
     case invert
@@ -11,17 +12,18 @@ public enum ColorFilter: ImageTransformer, Hashable {
     case invertLight
     /// The BT.709 luma of the stored values, in the same format.
     case grayscale
-    /// From none at 0 to all at 1.
+    /// A brown tone, from 0 (none) to 1 (full).
     ///
     /// - Source: W3C, "Filter Effects Module Level 1", sepia.
     case sepia(_ intensity: Double)
-    /// First the saturation, 0 … 10, around the luma; then the brightness, −1 … 1, is added; then the contrast, 0 … 10,
-    /// is applied around the middle.
+    /// Applies, in this order: saturation, 0 … 10, around the luma; brightness, −1 … 1, added; contrast, 0 … 10, around
+    /// the middle.
     case adjust(brightness: Double = 0, contrast: Double = 1, saturation: Double = 1)
-    /// Stops of light, −20 … 20: the linear value times 2 to their power.
+    /// Changes the light by stops, −20 … 20: multiplies the linear value by 2 to their power.
     case exposure(_ stops: Double)
 
-    /// `ColorFilter(invert)`, `…(invertLight)`, `…(grayscale)`, `…(sepia,0.5)`, `…(adjust,0.1,1.2,1)`, `…(exposure,-1)`.
+    /// The key: `ColorFilter(invert)`, `…(invertLight)`, `…(grayscale)`, `…(sepia,0.5)`, `…(adjust,0.1,1.2,1)`,
+    /// `…(exposure,-1)`.
     public var key: String {
         switch self {
         case .invert: "ColorFilter(invert)"
@@ -34,6 +36,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
         }
     }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize {
         do throws(CoderError) {
             try checkParameters()
@@ -41,15 +44,16 @@ public enum ColorFilter: ImageTransformer, Hashable {
         } catch { return .zero }
     }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         try checkParameters()
-        let picture = try buffer.workable("the color filter")
+        let image = try buffer.workable("the color filter")
         if let table = lightTable {
-            return try picture.mapRows(to: picture.format) { WorkRow.apply(table, to: &$0) }
+            return try image.mapRows(to: image.format) { WorkRow.apply(table, to: &$0) }
         }
-        let format: PixelFormat = if case .sepia = self { picture.format.withColors } else { picture.format }
+        let format: PixelFormat = if case .sepia = self { image.format.withColors } else { image.format }
         let matrix = matrix.map(Float.init)
-        return try picture.mapRows(to: format) { WorkRow.apply(matrix, to: &$0) }
+        return try image.mapRows(to: format) { WorkRow.apply(matrix, to: &$0) }
     }
 
     private func checkParameters() throws(CoderError) {
@@ -67,7 +71,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
     /// BT.709, as in PixelConverter.
     private static let luma = [0.2126, 0.7152, 0.0722]
 
-    /// Rows for red, green and blue: factors of the three, then what is added.
+    /// The rows for red, green and blue: three factors, then the offset.
     private var matrix: [Double] {
         switch self {
         case .invert: [-1, 0, 0, 1, 0, -1, 0, 1, 0, 0, -1, 1]
@@ -95,7 +99,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
         return matrix
     }
 
-    /// What each stored value becomes, for the kinds that work on light.
+    /// The new value of each stored value, for filters that work on light.
     ///
     /// - Source: IEC 61966-2-1.
     private var lightTable: [UInt16]? {

@@ -1,21 +1,25 @@
 public import ImageModel
 
-/// Cuts a rectangle out.
+/// Crops an image to a rectangle.
 ///
-/// What lies outside of the picture is left away; a rectangle that does not touch it is refused.
+/// The result is limited to the image; a rectangle completely outside of it is an error.
 public struct Cropping: ImageTransformer, Hashable {
+    /// The rectangle to keep.
     public var rect: PixelRect
 
+    /// Creates a crop.
     public init(_ rect: PixelRect) { self.rect = rect }
 
-    /// For example `Cropping(200x100+50+10)`.
+    /// The key, for example `Cropping(200x100+50+10)`.
     public var key: String { "Cropping(\(rect))" }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize { visible(size)?.size ?? .zero }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         guard let visible = visible(buffer.size) else {
-            throw .invalidArgument("the rectangle \(rect) is outside of a picture of \(buffer.size) pixels")
+            throw .invalidArgument("the rectangle \(rect) is outside of an image of \(buffer.size) pixels")
         }
         if visible == PixelRect(buffer.size) { return buffer }
         let result = try PixelBufferPool.shared.take(visible.size, buffer.format, clean: false)
@@ -23,7 +27,7 @@ public struct Cropping: ImageTransformer, Hashable {
         return result
     }
 
-    /// Without sums that could overflow: the rectangle comes from anywhere.
+    /// Intersects without sums that could overflow, because callers may pass any rectangle.
     private func visible(_ size: PixelSize) -> PixelRect? {
         guard let columns = clamped(rect.x, rect.width, size.width),
             let rows = clamped(rect.y, rect.height, size.height)

@@ -1,20 +1,23 @@
 public import ImageModel
 
-/// A small canvas: rectangles, pictures and rounded lines, then the picture of it.
+/// A small canvas for drawing rectangles, images and rounded lines.
 ///
-/// Coordinates are points, from the top left corner; `scale` says how many pixels a point has. Inside, samples have 16 bits
-/// and are premultiplied; edges that fall between pixels are smooth.
+/// Coordinates are points from the top left corner; `scale` is the number of pixels per point. The canvas uses
+/// premultiplied 16-bit samples; edges between pixels are antialiased.
 /// - Throws: `.invalidArgument` for numbers that are not finite.
 /// - Concurrency: one thread at a time.
 public final class DrawingContext {
+    /// The number of pixels per point.
     public let scale: Double
-    /// The canvas: the size times the scale, rounded up.
+    /// The size of the canvas: the size in points times the scale, rounded up.
     public let pixelSize: PixelSize
-    /// Whether the canvas begins black, and has no alpha in the end; else it begins clear.
+    /// Whether the canvas starts black and its image has no alpha; otherwise it starts transparent.
     public let isOpaque: Bool
     private let canvas: PixelBuffer
     private var clips: [RoundedShape] = []
 
+    /// Creates a canvas with a size in points.
+    ///
     /// - Throws: `.invalidArgument` for a size that is empty or too large, `.outOfMemory`.
     public convenience init(size: PointSize, scale: Double = 1, isOpaque: Bool = false) throws(CoderError) {
         try check(scale, "a scale", in: 1e-6...1e6)
@@ -26,7 +29,7 @@ public final class DrawingContext {
         try self.init(pixels: PixelSize(Int(width), Int(height)), scale: scale, isOpaque: isOpaque)
     }
 
-    /// A canvas in pixels.
+    /// Creates a canvas with a size in pixels.
     init(pixels: PixelSize, scale: Double = 1, isOpaque: Bool = false) throws(CoderError) {
         pixelSize = pixels
         self.scale = scale
@@ -43,7 +46,7 @@ public final class DrawingContext {
         paint(RoundedShape(try pixels(rect)), within: try pixels(rect), color, blendMode)
     }
 
-    /// Fills a rectangle with round corners.
+    /// Fills a rectangle with rounded corners.
     public func fill(
         _ rect: PointRect, radius: Double, corners: RectCorners = .all, with color: RGBAColor,
         blendMode: BlendMode = .normal
@@ -53,13 +56,13 @@ public final class DrawingContext {
         paint(RoundedShape(area, radius: radius * scale, corners: corners), within: area, color, blendMode)
     }
 
-    /// Makes a rectangle clear; black in an opaque context.
+    /// Makes a rectangle transparent, or black in an opaque context.
     public func clear(_ rect: PointRect) throws(CoderError) {
         let nothing = RGBAColor(red: 0, green: 0, blue: 0, alpha: isOpaque ? 255 : 0)
         try fill(rect, with: nothing, blendMode: .copy)
     }
 
-    /// Draws a line along a rectangle with round corners, half of its width on either side.
+    /// Draws a line along a rectangle with rounded corners, half of its width on either side.
     public func stroke(
         _ rect: PointRect, radius: Double = 0, corners: RectCorners = .all, lineWidth: Double = 1,
         with color: RGBAColor, blendMode: BlendMode = .normal
@@ -72,56 +75,56 @@ public final class DrawingContext {
         paint(shape, within: area.inset(by: -width / 2), color, blendMode)
     }
 
-    /// Leaves everything that is drawn from now on within a rectangle with round corners, and within those before.
+    /// Restricts further drawing to a rectangle with rounded corners, in addition to earlier clips.
     public func clip(to rect: PointRect, radius: Double = 0, corners: RectCorners = .all) throws(CoderError) {
         try checkLength(radius, "a radius")
         clips.append(RoundedShape(try pixels(rect), radius: radius * scale, corners: corners))
     }
 
-    /// Draws on the whole canvas again.
+    /// Removes all clips.
     public func resetClip() { clips = [] }
 
-    /// Draws a picture into a rectangle, resized where it has another size; its edges are put on whole pixels.
+    /// Draws an image into a rectangle, resized if its size differs; the rectangle's edges are rounded to whole pixels.
     ///
     /// - Parameter alpha: 0 … 1.
     /// - Throws: also `.unsupportedFeature` for float samples, `.outOfMemory`.
     public func draw(
-        _ picture: PixelBuffer, in rect: PointRect, blendMode: BlendMode = .normal, alpha: Double = 1
+        _ image: PixelBuffer, in rect: PointRect, blendMode: BlendMode = .normal, alpha: Double = 1
     ) throws(CoderError) {
         let area = try pixels(rect)
         let (left, top) = (area.x.rounded(), area.y.rounded())
         let (right, bottom) = ((area.x + area.width).rounded(), (area.y + area.height).rounded())
         let size = PixelSize(Int(right - left), Int(bottom - top))
         if size.isEmpty { return }
-        let resized = size == picture.size ? picture : try resized(picture, crop: nil, to: size)
+        let resized = size == image.size ? image : try resized(image, crop: nil, to: size)
         try draw(resized, left: Int(left), top: Int(top), blendMode, alpha)
     }
 
-    /// Draws a picture with its top left corner at a place; one pixel of it is one of the canvas.
+    /// Draws an image with its top left corner at a point; one image pixel covers one canvas pixel.
     ///
     /// - Throws: also `.unsupportedFeature` for float samples, `.outOfMemory`.
     public func draw(
-        _ picture: PixelBuffer, x: Double, y: Double, blendMode: BlendMode = .normal, alpha: Double = 1
+        _ image: PixelBuffer, x: Double, y: Double, blendMode: BlendMode = .normal, alpha: Double = 1
     ) throws(CoderError) {
         let place = try pixels(PointRect(x: x, y: y, width: 0, height: 0))
-        try draw(picture, left: Int(place.x.rounded()), top: Int(place.y.rounded()), blendMode, alpha)
+        try draw(image, left: Int(place.x.rounded()), top: Int(place.y.rounded()), blendMode, alpha)
     }
 
-    /// What was drawn, in memory of its own: RGBA8, straight, or opaque if the context is.
+    /// Returns a copy of the canvas: RGBA8 with straight alpha, or opaque if the context is.
     ///
     /// - Throws: `.outOfMemory`.
     public func image() throws(CoderError) -> PixelBuffer {
         try image(PixelFormat(.rgba, alpha: isOpaque ? .opaque : .straight))
     }
 
-    /// What was drawn, in an integer format.
+    /// Returns a copy of the canvas in an integer format.
     func image(_ format: PixelFormat) throws(CoderError) -> PixelBuffer {
         try canvas.mapRows(to: format) { _ in }
     }
 
     // MARK: In pixels
 
-    /// - Throws: `.invalidArgument` where a number is not finite or further away than any canvas reaches.
+    /// - Throws: `.invalidArgument` if a number is not finite or is beyond the reach of any canvas.
     private func pixels(_ rect: PointRect) throws(CoderError) -> PointRect {
         for length in [rect.x, rect.y, rect.width, rect.height] {
             guard (length * scale).magnitude <= 4_294_967_296 else {
@@ -137,7 +140,7 @@ public final class DrawingContext {
         try check(length, what, in: 0...4_294_967_296)
     }
 
-    /// The whole pixels around a rectangle, as far as they are on the canvas.
+    /// Returns the whole pixels around a rectangle that lie on the canvas.
     private func touched(_ rect: PointRect) -> (columns: Range<Int>, rows: Range<Int>) {
         func range(_ start: Double, _ length: Double, _ side: Int) -> Range<Int> {
             let first = max(0, min(Int(start.rounded(.down)), side))
@@ -156,20 +159,20 @@ public final class DrawingContext {
     }
 
     private func draw(
-        _ picture: PixelBuffer, left: Int, top: Int, _ mode: BlendMode, _ alpha: Double
+        _ image: PixelBuffer, left: Int, top: Int, _ mode: BlendMode, _ alpha: Double
     ) throws(CoderError) {
         try check(alpha, "an alpha", in: 0...1)
-        let picture = try picture.workable("drawing")
-        let area = PixelRect(x: left, y: top, width: picture.size.width, height: picture.size.height)
+        let image = try image.workable("drawing")
+        let area = PixelRect(x: left, y: top, width: image.size.width, height: image.size.height)
         let visible = area.intersection(PixelRect(pixelSize))
         if visible.isEmpty { return }
         let columns = visible.x..<visible.x + visible.width
         let part = [UInt16](repeating: UInt16((alpha * 65_535).rounded()), count: columns.count)
-        var work = [UInt16](repeating: 0, count: picture.size.width * 4)
+        var work = [UInt16](repeating: 0, count: image.size.width * 4)
         for y in visible.y..<visible.y + visible.height {
-            picture.loadWork(y - top, into: &work)
+            image.loadWork(y - top, into: &work)
             let start = (visible.x - left) * 4
-            var source = visible.width == picture.size.width ? work : Array(work[start..<start + columns.count * 4])
+            var source = visible.width == image.size.width ? work : Array(work[start..<start + columns.count * 4])
             if alpha < 1 { WorkRow.cover(&source, part) }
             blend(source, mode, clipped(.full, y, columns), y, columns.lowerBound)
         }

@@ -1,22 +1,25 @@
 public import ImageModel
 
-/// Mirrors a picture; pixels of every format are moved, none is changed.
+/// Mirrors an image by moving pixels, in every format.
 public struct Flipping: ImageTransformer, Hashable {
-    /// Left becomes right.
+    /// Whether left and right are exchanged.
     public var isHorizontal: Bool
-    /// Top becomes bottom.
+    /// Whether top and bottom are exchanged.
     public var isVertical: Bool
 
+    /// Creates a transformer that mirrors in the given directions.
     public init(horizontal: Bool = false, vertical: Bool = false) {
         isHorizontal = horizontal
         isVertical = vertical
     }
 
-    /// `Flipping(h)`, `Flipping(v)`, `Flipping(hv)` or `Flipping()`.
+    /// The key: `Flipping(h)`, `Flipping(v)`, `Flipping(hv)` or `Flipping()`.
     public var key: String { "Flipping(\(isHorizontal ? "h" : "")\(isVertical ? "v" : ""))" }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize { size }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         let orientation: Orientation =
             switch (isHorizontal, isVertical) {

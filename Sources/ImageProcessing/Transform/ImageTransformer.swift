@@ -1,52 +1,60 @@
 public import ImageModel
 
-/// Makes one picture out of another.
+/// A transform from one image to another.
 ///
-/// Transformers are values without state: the same one serves all frames of an animation.
-/// - Throws: from ``transform(_:)`` `.invalidArgument` for parameters that cannot be met, among them every number that
-///   is not finite; `.unsupportedFeature` for pixel formats; `.outOfMemory`.
+/// Transformers are values without state: one transformer serves all frames of an animation.
+/// - Throws: ``transform(_:)`` throws `.invalidArgument` for invalid parameters, including every number that is not
+///   finite; `.unsupportedFeature` for pixel formats; `.outOfMemory`.
 public protocol ImageTransformer: Sendable {
-    /// Names what is done: the same input and the same key give the same output.
+    /// The identity of the transform: the same input and the same key give the same output.
     ///
-    /// Every parameter that changes pixels is in it. It goes into cache keys and file names, see ``transformedKey(_:_:)``.
+    /// The key includes every parameter that changes pixels. Cache keys and file names use it, see
+    /// ``transformedKey(_:_:)``.
     var key: String { get }
 
-    /// The size of the result for a picture of `size`; zero where ``transform(_:)`` refuses.
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     func outputSize(for size: PixelSize) -> PixelSize
 
-    /// The transformed picture; may be `buffer` itself where there is nothing to do.
+    /// Returns the transformed image; may return `buffer` itself if nothing changes.
     func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer
 }
 
-/// Several transformers, one after the other.
+/// A transformer that applies several transformers in order.
 public struct Pipeline: ImageTransformer, Hashable {
+    /// The transformers in their order.
     public var transformers: [any ImageTransformer]
 
+    /// Creates a pipeline from an array of transformers.
     public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
 
+    /// Creates a pipeline from transformers.
     public init(_ transformers: any ImageTransformer...) { self.transformers = transformers }
 
-    /// The keys of all, joined by "-".
+    /// The keys of all transformers, joined by "-".
     public var key: String {
         var joined = ""
         for (index, transformer) in transformers.enumerated() { joined += (index == 0 ? "" : "-") + transformer.key }
         return joined
     }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize {
         var size = size
         for transformer in transformers { size = size.isEmpty ? .zero : transformer.outputSize(for: size) }
         return size
     }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         var buffer = buffer
         for transformer in transformers { buffer = try transformer.transform(buffer) }
         return buffer
     }
 
-    // Equal keys mean equal pixels, which is all that can be asked of transformers of any type.
+    // Transformers of any type can only be compared by key; equal keys mean equal pixels.
+    /// Returns whether two pipelines have the same key.
     public static func == (a: Pipeline, b: Pipeline) -> Bool { a.key == b.key }
 
+    /// Hashes the key.
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

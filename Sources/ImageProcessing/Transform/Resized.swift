@@ -1,6 +1,6 @@
 import ImageModel
 
-/// A part of a picture in another size and the same format; the same buffer where nothing has to be done.
+/// Returns a part of an image at another size in the same format; the same buffer if nothing changes.
 ///
 /// - Throws: `.invalidArgument`, `.outOfMemory`.
 func resized(_ buffer: PixelBuffer, crop: PixelRect?, to size: PixelSize) throws(CoderError) -> PixelBuffer {

@@ -2,35 +2,41 @@ public import ImageModel
 
 /// Resizes to an exact size.
 public struct Resizing: ImageTransformer, Hashable {
+    /// The way an image is fitted into the size.
     public enum Mode: String, Sendable, Hashable, CaseIterable {
-        /// Each side by itself; the aspect is not kept.
+        /// Scales each side independently; the aspect ratio is not preserved.
         case fill
-        /// All of the picture in the middle, with clear bars where the aspects differ; the format gets alpha for them.
+        /// Scales the whole image and centers it, with transparent bars; the format gets alpha if bars are needed.
         case aspectFit
-        /// The middle of the picture, cut to the aspect.
+        /// Crops the middle of the image to the box's aspect ratio and scales it.
         case aspectFill
-        /// All of the picture without bars: one side of the result may be shorter than asked for.
+        /// Scales the whole image without bars; one side of the result may be shorter than requested.
         case inside
     }
 
+    /// The size of the result.
     public var size: PixelSize
+    /// The way the image is fitted.
     public var mode: Mode
 
+    /// Creates a transformer that resizes to `size`.
     public init(_ size: PixelSize, mode: Mode = .fill) {
         self.size = size
         self.mode = mode
     }
 
-    /// For example `Resizing(200x100,aspectFit)`.
+    /// The key, for example `Resizing(200x100,aspectFit)`.
     public var key: String { "Resizing(\(size),\(mode.rawValue))" }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize {
         if self.size.isEmpty || size.isEmpty { return .zero }
         return mode == .inside ? content(size) : self.size
     }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        guard !size.isEmpty else { throw .invalidArgument("a picture of \(size) pixels cannot exist") }
+        guard !size.isEmpty else { throw .invalidArgument("an image of \(size) pixels cannot exist") }
         switch mode {
         case .fill: return try resized(buffer, crop: nil, to: size)
         case .aspectFill: return try resized(buffer, crop: middle(buffer.size), to: size)
@@ -42,14 +48,14 @@ public struct Resizing: ImageTransformer, Hashable {
         }
     }
 
-    private func content(_ picture: PixelSize) -> PixelSize { picture.scaled(to: size, mayEnlarge: true) }
+    private func content(_ image: PixelSize) -> PixelSize { image.scaled(to: size, mayEnlarge: true) }
 
-    /// The largest part with this aspect; nil is all of it.
-    private func middle(_ picture: PixelSize) -> PixelRect? {
-        let part = size.scaled(to: picture, mayEnlarge: true)
-        let (width, height) = (min(part.width, picture.width), min(part.height, picture.height))
-        if width == picture.width && height == picture.height { return nil }
+    /// Returns the largest centered part with this aspect ratio; nil if it is the whole image.
+    private func middle(_ image: PixelSize) -> PixelRect? {
+        let part = size.scaled(to: image, mayEnlarge: true)
+        let (width, height) = (min(part.width, image.width), min(part.height, image.height))
+        if width == image.width && height == image.height { return nil }
         return PixelRect(
-            x: (picture.width - width) / 2, y: (picture.height - height) / 2, width: width, height: height)
+            x: (image.width - width) / 2, y: (image.height - height) / 2, width: width, height: height)
     }
 }

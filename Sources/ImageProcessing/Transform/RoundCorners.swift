@@ -1,20 +1,27 @@
 public import ImageModel
 
-/// Cuts corners round, and draws a border.
+/// Rounds the corners of an image, and draws a border.
 ///
-/// The picture gets an alpha channel at its bit depth; ink becomes RGB, and so does gray with a border that is none.
-/// A radius of more than half the shorter side is as much as that.
+/// The image gets an alpha channel at its bit depth. CMYK becomes RGB, as does gray with a colored border. A radius
+/// above half of the shorter side is limited to that half.
 ///
-/// Quirk: as in the library this follows, the picture is cut back by the border's width first, and the border's middle
-/// runs half a pixel further in: a border of one pixel stands on the second row and column of pixels.
+/// Quirk of the library that this follows: the image is first inset by the border's width, and the border's center line
+/// runs half a pixel further inside. A border of one pixel covers the second row and column of pixels.
 public struct RoundCorners: ImageTransformer, Hashable {
+    /// The radius of the corners.
+    ///
     /// - Units: pixels
     public var radius: Double
+    /// The corners to round.
     public var corners: RectCorners
+    /// The width of the border; 0 for no border.
+    ///
     /// - Units: pixels
     public var borderWidth: Double
+    /// The color of the border.
     public var borderColor: RGBAColor
 
+    /// Creates a transformer that rounds corners, without a border by default.
     public init(
         radius: Double, corners: RectCorners = .all, borderWidth: Double = 0,
         borderColor: RGBAColor = RGBAColor(red: 0, green: 0, blue: 0)
@@ -25,11 +32,12 @@ public struct RoundCorners: ImageTransformer, Hashable {
         self.borderColor = borderColor
     }
 
-    /// For example `RoundCorners(50,all,1,000000ff)` or `RoundCorners(50,tl+br,0,000000ff)`.
+    /// The key, for example `RoundCorners(50,all,1,000000ff)` or `RoundCorners(50,tl+br,0,000000ff)`.
     public var key: String {
         "RoundCorners(\(keyText(radius)),\(corners.keyText),\(keyText(borderWidth)),\(keyText(borderColor)))"
     }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize { isValid(for: size) ? size : .zero }
 
     private static let range = 0.0...1e9
@@ -39,20 +47,21 @@ public struct RoundCorners: ImageTransformer, Hashable {
             && (borderWidth == 0 || borderWidth < Double(min(size.width, size.height)) / 2)
     }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         try check(radius, "a radius", in: Self.range)
         try check(borderWidth, "a border width", in: Self.range)
         guard isValid(for: buffer.size) else {
             throw .invalidArgument(
-                "a border of \(keyText(borderWidth)) pixels leaves nothing of a picture of \(buffer.size) pixels")
+                "a border of \(keyText(borderWidth)) pixels leaves nothing of an image of \(buffer.size) pixels")
         }
-        let picture = try buffer.workable("round corners")
-        var format = picture.format.withAlpha
+        let image = try buffer.workable("round corners")
+        var format = image.format.withAlpha
         if borderWidth > 0 && !borderColor.isGray { format = format.withColors }
-        let context = try DrawingContext(pixels: picture.size)
-        let whole = PointRect(PointSize(Double(picture.size.width), Double(picture.size.height)))
+        let context = try DrawingContext(pixels: image.size)
+        let whole = PointRect(PointSize(Double(image.size.width), Double(image.size.height)))
         try context.clip(to: whole.inset(by: borderWidth), radius: radius, corners: corners)
-        try context.draw(picture, x: 0, y: 0)
+        try context.draw(image, x: 0, y: 0)
         if borderWidth > 0 {
             context.resetClip()
             try context.stroke(

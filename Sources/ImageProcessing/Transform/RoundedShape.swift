@@ -1,9 +1,9 @@
-/// A rectangle with round corners, in pixels, or the line along one; says how much of each pixel it covers.
+/// A rectangle with rounded corners, or the line along it, in pixels; computes the coverage of each pixel.
 final class RoundedShape {
     private let outer: Outline
-    /// What is left out in the middle.
+    /// The edge of the hole in the middle, for a line.
     private let inner: Outline?
-    /// What all rows have that meet no corner: most of them.
+    /// The coverage shared by all rows that cross no corner, which are most rows.
     private var straight: (columns: Range<Int>, coverage: Coverage)?
 
     init(_ rect: PointRect, radius: Double = 0, corners: RectCorners = []) {
@@ -11,9 +11,9 @@ final class RoundedShape {
         inner = nil
     }
 
-    /// The line of a width along the edge of a rectangle, half of it on either side.
+    /// Creates a line of a given width along the edge of a rectangle, half of it on either side.
     init(strokeOf rect: PointRect, radius: Double, corners: RectCorners, lineWidth: Double) {
-        // Clamped first, so that the outer edge stays parallel to the line.
+        // Clamp first, so that the outer edge stays parallel to the line.
         let radius = Outline.clamped(radius, rect)
         let corners = radius > 0 ? corners : []
         outer = Outline(rect.inset(by: -lineWidth / 2), radius + lineWidth / 2, corners)
@@ -24,11 +24,11 @@ final class RoundedShape {
 
     enum Coverage {
         case empty, full
-        /// One entry for each pixel, 65,535 for all of it.
+        /// One entry per pixel; 65,535 means full coverage.
         case partial([UInt16])
     }
 
-    /// The coverage of the pixels `columns` of row `y`.
+    /// Returns the coverage of the pixels `columns` of row `y`.
     func coverage(_ y: Int, _ columns: Range<Int>) -> Coverage {
         let (top, bottom) = (Double(y), Double(y + 1))
         guard !columns.isEmpty, outer.bottom > top, outer.top < bottom else { return .empty }
@@ -54,7 +54,7 @@ final class RoundedShape {
     }
 }
 
-/// One closed edge.
+/// A closed edge.
 private struct Outline {
     var left, top, right, bottom: Double
     private var topLeft, topRight, bottomLeft, bottomRight: Double
@@ -73,12 +73,12 @@ private struct Outline {
         bottomRight = corners.contains(.bottomRight) ? radius : 0
     }
 
-    /// Whether a stripe of the height of a row meets no corner.
+    /// Returns whether a stripe as high as a row crosses no corner.
     private func isStraight(_ from: Double, _ to: Double) -> Bool {
         from >= top + max(topLeft, topRight) && to <= bottom - max(bottomLeft, bottomRight)
     }
 
-    /// Whether a row lies within the height and meets no corner.
+    /// Returns whether a row lies within the height and crosses no corner.
     func isWhole(_ from: Double, _ to: Double) -> Bool { from >= top && to <= bottom && isStraight(from, to) }
 
     func covers(_ from: Double, _ to: Double, _ columns: Range<Int>) -> Bool {
@@ -86,7 +86,7 @@ private struct Outline {
             && right >= Double(columns.upperBound)
     }
 
-    /// Adds what a row gains from one pixel to the next: exact across, in sixteen lines down where the edge is round.
+    /// Adds the coverage increase from pixel to pixel: exact across, sampled on sixteen lines where the edge is round.
     func add(_ sign: Double, _ from: Double, _ to: Double, _ columns: Range<Int>, _ steps: inout [Double]) {
         let (from, to) = (max(from, top), min(to, bottom))
         guard to > from else { return }
@@ -102,7 +102,7 @@ private struct Outline {
         }
     }
 
-    /// How far a corner's arc stands back at a distance from its edge.
+    /// Returns the inset of a corner's arc at a distance from its edge.
     private func inset(_ radius: Double, _ distance: Double) -> Double {
         guard distance < radius else { return 0 }
         let height = radius - distance

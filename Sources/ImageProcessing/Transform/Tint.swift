@@ -1,29 +1,34 @@
 public import ImageModel
 
-/// Blends one color onto the whole picture.
+/// Blends one color onto the whole image.
 ///
-/// A gray picture becomes RGB where the color is none; one without alpha gets it where the mode takes some away.
+/// A gray image becomes RGB if the color is not gray. An image without alpha gets an alpha channel if the mode can make
+/// pixels transparent.
 public struct Tint: ImageTransformer, Hashable {
+    /// The color.
     public var color: RGBAColor
-    /// ``BlendMode/sourceIn`` gives the picture's shape in the color.
+    /// The blend mode; ``BlendMode/sourceIn`` fills the image's shape with the color.
     public var blendMode: BlendMode
 
+    /// Creates a tint.
     public init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
         self.color = color
         self.blendMode = blendMode
     }
 
-    /// For example `Tint(ff0000ff,sourceIn)`.
+    /// The key, for example `Tint(ff0000ff,sourceIn)`.
     public var key: String { "Tint(\(keyText(color)),\(blendMode.rawValue))" }
 
+    /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize { size }
 
+    /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        let picture = try buffer.workable("the tint")
-        var format = picture.format
+        let image = try buffer.workable("the tint")
+        var format = image.format
         if !color.isGray { format = format.withColors }
         if !blendMode.keepsOpaque(sourceIsOpaque: color.alpha == 255) { format = format.withAlpha }
-        let source = WorkRow.filled(with: color, count: picture.size.width)
-        return try picture.mapRows(to: format) { WorkRow.blend(&$0, source, blendMode) }
+        let source = WorkRow.filled(with: color, count: image.size.width)
+        return try image.mapRows(to: format) { WorkRow.blend(&$0, source, blendMode) }
     }
 }

@@ -1,13 +1,13 @@
 public import ImageModel
 
-/// The cache key of a transformed picture: "-" and the transformer's key, before the file name's extension.
+/// Returns the cache key of a transformed image: inserts "-" and the transformer's key before the file extension.
 ///
-/// Only the path of a URL changes: scheme, credentials, host, query and fragment stay. A name without an extension, a dot
-/// file or a name that ends in a dot gets it at its end; a URL without a path gets one.
+/// Only the path of a URL changes; scheme, credentials, host, query and fragment stay. The key is appended to a name
+/// without an extension, a dot file, or a name that ends in a dot. A URL without a path gets one.
 public func transformedKey(_ key: String, _ transformerKey: String) -> String {
     let place = insertionPlace(key.utf8Span.span)
     let index = key.utf8.index(key.startIndex, offsetBy: place.offset)
-    // One piece of memory: this is what a look into a memory cache costs.
+    // One allocation: this is the cost of a lookup in a memory cache.
     var result = ""
     result.reserveCapacity(key.utf8.count + 2 + transformerKey.utf8.count)
     result += key[..<index]
@@ -17,9 +17,9 @@ public func transformedKey(_ key: String, _ transformerKey: String) -> String {
     return result
 }
 
-/// The cache key of a picture that was decoded within a size; a transformer's key comes after it.
+/// Returns the cache key of an image decoded within a size; a transformer's key follows it.
 public func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio: Bool) -> String {
-    // Interpolating would take as long as all the rest.
+    // String interpolation would take as long as the rest of the function.
     var text = "Thumbnail("
     text += String(size.width)
     text += "x"
@@ -28,13 +28,13 @@ public func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio:
     return transformedKey(key, text)
 }
 
-/// Where a transformer's key is put in, and whether the URL has no path yet.
+/// Returns the insertion position for a transformer's key, and whether the URL still needs a path.
 private func insertionPlace(_ key: Span<UInt8>) -> (offset: Int, needsPath: Bool) {
     var end = 0
     while end < key.count, key[end] != UInt8(ascii: "?"), key[end] != UInt8(ascii: "#") { end += 1 }
     let start = pathStart(key, end)
     if start == end, start > 0 { return (end, true) }
-    // The last name of the path, and the dot of its extension.
+    // Find the last name of the path and the dot of its extension.
     var name = end
     while name > start, key[name - 1] != UInt8(ascii: "/") { name -= 1 }
     var dot = end - 1
@@ -42,7 +42,7 @@ private func insertionPlace(_ key: Span<UInt8>) -> (offset: Int, needsPath: Bool
     guard dot > name, dot + 1 < end else { return (end, false) }
     for index in (dot + 1)..<end {
         switch key[index] {
-        // A number in the key of an earlier transformer has a dot, too, but a bracket follows.
+        // A number in an earlier transformer's key also has a dot, but a bracket follows it.
         case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: " "): return (end, false)
         default: break
         }
@@ -50,7 +50,7 @@ private func insertionPlace(_ key: Span<UInt8>) -> (offset: Int, needsPath: Bool
     return (dot, false)
 }
 
-/// Behind the scheme and the authority of a URL, or the start of what is none.
+/// Returns the end of a URL's scheme and authority; the start if the key is not a URL.
 ///
 /// - Source: RFC 3986, section 3.1.
 private func pathStart(_ key: Span<UInt8>, _ end: Int) -> Int {
@@ -73,13 +73,13 @@ private func isOfScheme(_ byte: UInt8) -> Bool {
 
 private func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
-/// A number in a key: whole ones without a dot, others with as many digits as tell them from their neighbors.
+/// Returns a number for a key: whole numbers without a dot, others with the fewest digits that identify them.
 func keyText(_ number: Double) -> String {
     if let whole = Int(exactly: number), whole.magnitude < 1 << 53 { return "\(whole)" }
     return "\(number)"
 }
 
-/// A color in a key: eight hexadecimal digits, red, green, blue, alpha.
+/// Returns a color for a key: eight hexadecimal digits, red, green, blue, alpha.
 func keyText(_ color: RGBAColor) -> String {
     var text = ""
     for value in [color.red, color.green, color.blue, color.alpha] {
@@ -89,7 +89,7 @@ func keyText(_ color: RGBAColor) -> String {
     return text
 }
 
-/// - Throws: `.invalidArgument` for NaN and infinity, and outside of the range.
+/// - Throws: `.invalidArgument` for NaN, infinity and numbers outside of the range.
 func check(_ number: Double, _ what: String, in range: ClosedRange<Double>) throws(CoderError) {
     guard range.contains(number) else {
         throw .invalidArgument(

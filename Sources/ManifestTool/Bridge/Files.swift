@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a file of at most `limit` bytes; one byte more tells the caller that it is larger. Nil when it cannot be read.
+/// Reads up to `limit` + 1 bytes of a file, so that the caller can detect larger files. Nil if reading fails.
 func readFile(_ path: String, limit: Int) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -18,7 +18,7 @@ func readFile(_ path: String, limit: Int) -> [UInt8]? {
     return Array(bytes[..<count])
 }
 
-/// Writes a file, replacing what was there, and answers whether all of it arrived.
+/// Creates or replaces a file; returns whether all bytes were written.
 func writeFile(_ path: String, _ text: String) -> Bool {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { return false }
@@ -37,7 +37,7 @@ private func writeAll(_ descriptor: Int32, _ text: String) -> Bool {
     return true
 }
 
-/// Ends the tool with a message that build systems show.
+/// Ends the tool with a message for the build system.
 func fail(_ message: String) -> Never {
     _ = writeAll(STDERR_FILENO, message + "\n")
     exit(1)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A terminal whose other side is the test: it sees what is written, and answers as the terminal it plays.
+/// A pseudo terminal: the test reads the output and answers like a terminal.
 final class PseudoTerminal {
     private let master: Int32
-    /// Kept open, so that the settings can be looked at when the program is gone.
+    /// Open, so that the test can read the settings after the program has ended.
     private let slave: Int32
     private let path: String
     private var child: pid_t = 0
     private(set) var output: [UInt8] = []
-    /// What is sent once the program asks for device attributes.
+    /// The answer to a query for device attributes.
     private var answer: [UInt8]?
 
     struct Failure: Error {}
@@ -17,7 +17,7 @@ final class PseudoTerminal {
         let end = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var number: UInt32 = 0
         var locked: Int32 = 0
-        // linux/tty: TIOCSPTLCK and TIOCGPTN, what grantpt(3) and ptsname(3) do.
+        // linux/tty: TIOCSPTLCK and TIOCGPTN, as in grantpt(3) and ptsname(3).
         guard end >= 0, unsafe ioctl(end, 0x4004_5431, &locked) == 0, unsafe ioctl(end, 0x8004_5430, &number) == 0
         else {
             throw Failure()
@@ -47,14 +47,14 @@ final class PseudoTerminal {
         _ = unsafe ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Whether letters are held back until Return and shown as they are typed.
+    /// Whether canonical mode and echo are set.
     var isCooked: Bool {
         var settings = termios()
         guard unsafe tcgetattr(slave, &settings) == 0 else { return false }
         return settings.c_lflag & tcflag_t(ICANON) != 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Sets what a shell sets when it takes its terminal back.
+    /// Sets the attributes that a shell sets when it regains the terminal.
     func cook() {
         var settings = termios()
         guard unsafe tcgetattr(slave, &settings) == 0 else { return }
@@ -62,7 +62,7 @@ final class PseudoTerminal {
         _ = unsafe tcsetattr(slave, TCSANOW, &settings)
     }
 
-    /// Waits until the program was stopped; false when it does not.
+    /// Waits until the program is stopped; false after a timeout.
     func waitForStop() -> Bool {
         for _ in 0..<4000 {
             var status: Int32 = 0
@@ -72,11 +72,11 @@ final class PseudoTerminal {
         return false
     }
 
-    /// Starts a program whose terminal this is, in an environment of its own.
+    /// Starts a program with this terminal and its own environment.
     ///
     /// - Parameters:
-    ///   - answer: What it is told when it asks for device attributes, as the last of its questions.
-    ///   - input: A file for standard input, in place of the terminal.
+    ///   - answer: the answer to its last query, for device attributes.
+    ///   - input: a file for standard input, instead of the terminal.
     func start(
         _ command: [String], environment: [String: String], answer: [UInt8]? = nil, input: String? = nil
     ) throws {
@@ -84,7 +84,7 @@ final class PseudoTerminal {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that the leader of a session opens becomes its own.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         unsafe posix_spawn_file_actions_addopen(&actions, 1, path, O_RDWR, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, 0, input ?? path, input == nil ? O_RDWR : O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
@@ -101,7 +101,7 @@ final class PseudoTerminal {
         // glibc: POSIX_SPAWN_SETSID
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | 0x80))
         var arguments = unsafe command.map { unsafe strdup($0) } + [nil]
-        // A sanitizer hears there what is no error, and where it reports.
+        // Options of sanitizers: suppressions and report files.
         var variables = environment
         for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
             if let value = unsafe getenv(name) { variables[name] = unsafe String(cString: value) }
@@ -123,7 +123,7 @@ final class PseudoTerminal {
 
     func signal(_ number: Int32) { kill(child, number) }
 
-    /// Reads until what was written satisfies `isEnough`; false when nothing of the kind came for a long time.
+    /// Reads until the output satisfies `isEnough`; false after a timeout.
     @discardableResult
     func read(until isEnough: (String) -> Bool) -> Bool {
         for _ in 0..<2000 {
@@ -137,10 +137,10 @@ final class PseudoTerminal {
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// Waits for the program's end.
+    /// Waits until the program ends.
     ///
-    /// - Parameter reads: Whether what it writes is taken meanwhile.
-    /// - Returns: its exit status, or minus the number of the signal that ended it; nil when it does not end.
+    /// - Parameter reads: whether to read its output in the meantime.
+    /// - Returns: the exit status, or the negative number of the ending signal; nil after a timeout.
     func wait(reads: Bool = true) -> Int32? {
         for _ in 0..<4000 {
             if reads { take() }

@@ -6,34 +6,34 @@ import TestSupport
 
 @testable import CoderHost
 
-/// A number for many threads, which brings no order between them.
+/// A counter for many threads with relaxed ordering.
 ///
-/// A class: of a variable that closures capture the sanitizer does not see who drops it last.
-final class Tally: Sendable {
+/// A class, because the thread sanitizer reports the release of a captured variable as a race.
+final class RelaxedCounter: Sendable {
     private let value = Atomic<Int>(0)
 
     var count: Int { value.load(ordering: .relaxed) }
     func add() { value.add(1, ordering: .relaxed) }
 }
 
-/// What the threads of a race share: an image that arrives, and how it has to look.
+/// The shared state of a race: an image that arrives, and its expected frames.
 ///
-/// They tell each other as little as possible, and that without order: a lock they all took would bring order into what
-/// they do with the image, and hide its races from the sanitizer.
+/// Threads share as little as possible and without ordering: a common lock would order their accesses to the image and
+/// hide races from the sanitizer.
 final class AnimatedImageRace: Sendable {
-    let picture: ProgressiveImage
+    let arriving: ProgressiveImage
     private let bytes: [UInt8]
-    /// Every frame of the image that was there from the start.
+    /// Every frame of the complete image.
     let expected: [[UInt8]]
     private let hasArrived = Atomic<Bool>(false)
-    private let failures = Tally()
+    private let failures = RelaxedCounter()
     private let problems = Mutex<[String]>([])
     private let workers = (0..<Role.all.count).map { _ in Worker() }
 
     private final class Worker: Sendable {
-        /// How often it has looked.
-        let rounds = Tally()
-        /// How many frames there were, at different times, when it got one of them before the last byte came.
+        /// The number of completed rounds.
+        let rounds = RelaxedCounter()
+        /// The frame counts seen before the last byte arrived.
         let extents = Mutex<Set<Int>>([])
     }
 
@@ -41,13 +41,13 @@ final class AnimatedImageRace: Sendable {
         self.bytes = bytes
         let whole = try AnimatedImage(ImageSource(bytes), manager: manager)
         expected = try (0..<whole.frameCount).map { try whole.frame(at: $0).pixels.packedRows }
-        picture = try ProgressiveImage(manager: manager)
+        arriving = try ProgressiveImage(manager: manager)
     }
 
     // MARK: Outcome
 
     var problem: String? { problems.withLock { $0.first } }
-    /// The least of what the fetching threads saw of the growth.
+    /// The lowest number of different frame counts that a fetching thread saw.
     var fewestExtents: Int {
         zip(Role.all, workers).filter { $0.0 == .fetches }.map { $0.1.extents.withLock { $0.count } }.min() ?? 0
     }
@@ -59,7 +59,7 @@ final class AnimatedImageRace: Sendable {
 
     // MARK: Threads
 
-    /// What a thread does all the time.
+    /// The repeated action of a thread.
     enum Role: Sendable {
         case fetches
         case keeps
@@ -74,7 +74,7 @@ final class AnimatedImageRace: Sendable {
         }
     }
 
-    /// Lets everybody begin, feeds the bytes meanwhile, and waits for all.
+    /// Starts all threads, feeds the bytes, and waits for all threads.
     func run(_ seed: UInt64) {
         let group = DispatchGroup()
         for (number, role) in Role.all.enumerated() {
@@ -93,20 +93,21 @@ final class AnimatedImageRace: Sendable {
         var at = 0
         while at < bytes.count, failures.count == 0 {
             let next = min(bytes.count, at + Int.random(in: 1...max(1, bytes.count / 12), using: &random))
-            attempt("append") { try picture.append(Array(bytes[at..<next])) }
+            attempt("append") { try arriving.append(Array(bytes[at..<next])) }
             at = next
-            // Half the time the others meet the new bytes first, before any lock tells them of this thread.
+            // In half of the cases the other threads see the new bytes first, before a lock orders them after this
+            // thread.
             if Bool.random(using: &random) { waitForRounds() }
             draw()
-            picture.image?.update()
+            arriving.image?.update()
             if Bool.random(using: &random) { waitForRounds() }
         }
-        picture.finish()
+        arriving.finish()
         draw()
         hasArrived.store(true, ordering: .releasing)
     }
 
-    /// Waits until everybody has begun to look and is done with it, lest all has come before anybody looks.
+    /// Waits until every thread has completed a round, so that not all bytes arrive before the first access.
     private func waitForRounds() {
         let before = workers.map { $0.rounds.count }
         for (worker, rounds) in zip(workers, before) {
@@ -116,46 +117,46 @@ final class AnimatedImageRace: Sendable {
         }
     }
 
-    /// Repeats until a while after everything has arrived.
+    /// Repeats until shortly after the last byte.
     private func work(_ worker: Worker, _ role: Role, _ generator: SeededRandom) {
         var random = generator
         var after = 0
         var image: AnimatedImage?
         var most = 0
         var extents: Set<Int> = []
-        var hands = Hands()
+        var kept = ThreadState()
         while after < 30, failures.count == 0 {
             let isLate = hasArrived.load(ordering: .acquiring)
             if isLate { after += 1 }
-            if image == nil { image = picture.image }
+            if image == nil { image = arriving.image }
             if let image {
                 let count = image.frameCount
                 if count < most || count > expected.count { note("\(count) frames after \(most)") }
                 most = count
                 switch role {
-                case .fetches: if fetch(image, count, &hands, &random), !isLate { extents.insert(count) }
+                case .fetches: if fetch(image, count, &kept, &random), !isLate { extents.insert(count) }
                 case .keeps: keep(image, &random)
-                case .plays(let mode): play(image, mode, &hands, &random)
+                case .plays(let mode): play(image, mode, &kept, &random)
                 }
             }
             worker.rounds.add()
         }
         worker.extents.withLock { $0 = extents }
-        if case .plays = role { playThrough(hands.player) }
+        if case .plays = role { playThrough(kept.player) }
     }
 
-    /// What a thread keeps from one round to the next.
-    private struct Hands {
-        /// Frames that were right when they were fetched, and have to stay so.
+    /// The state that a thread keeps between rounds.
+    private struct ThreadState {
+        /// Frames that were correct when fetched, and must not change.
         var frames: [(index: Int, frame: ImageFrame)] = []
         var player: AnimatedImagePlayer?
         let clock = TestClock()
     }
 
-    // MARK: What they do
+    // MARK: Actions
 
     private func fetch(
-        _ image: AnimatedImage, _ count: Int, _ hands: inout Hands, _ random: inout SeededRandom
+        _ image: AnimatedImage, _ count: Int, _ kept: inout ThreadState, _ random: inout SeededRandom
     ) -> Bool {
         if count == 0 { return false }
         let index = Int.random(in: 0..<count, using: &random)
@@ -164,16 +165,16 @@ final class AnimatedImageRace: Sendable {
             let frame = try image.frame(at: index)
             check(frame, index, "fetched")
             isThere = true
-            if hands.frames.count < 3 { hands.frames.append((index, frame)) }
+            if kept.frames.count < 3 { kept.frames.append((index, frame)) }
         }
         if Int.random(in: 0..<4, using: &random) == 0 { image.update() }
-        if Int.random(in: 0..<3, using: &random) == 0, let old = hands.frames.popLast() {
+        if Int.random(in: 0..<3, using: &random) == 0, let old = kept.frames.popLast() {
             check(old.frame, old.index, "held")
         }
         return isThere
     }
 
-    /// Decodes ahead, changes what is kept, draws the first frame, and asks for everything else.
+    /// Decodes ahead, changes the budget, draws the first frame, and reads all properties.
     private func keep(_ image: AnimatedImage, _ random: inout SeededRandom) {
         switch Int.random(in: 0..<8, using: &random) {
         case 0: image.unloadAllFrames()
@@ -189,15 +190,15 @@ final class AnimatedImageRace: Sendable {
     }
 
     private func play(
-        _ image: AnimatedImage, _ mode: PlaybackMode, _ hands: inout Hands, _ random: inout SeededRandom
+        _ image: AnimatedImage, _ mode: PlaybackMode, _ kept: inout ThreadState, _ random: inout SeededRandom
     ) {
-        // Now and then another one comes in its place.
-        if Int.random(in: 0..<30, using: &random) == 0 { hands.player = nil }
-        let player = hands.player ?? AnimatedImagePlayer(image, mode: mode, clock: hands.clock)
-        hands.player = player
+        // Occasionally another player replaces it.
+        if Int.random(in: 0..<30, using: &random) == 0 { kept.player = nil }
+        let player = kept.player ?? AnimatedImagePlayer(image, mode: mode, clock: kept.clock)
+        kept.player = player
         player.plays = 0
         player.start()
-        hands.clock.pass(milliseconds: Double.random(in: 0...200, using: &random))
+        kept.clock.pass(milliseconds: Double.random(in: 0...200, using: &random))
         attempt("play") {
             switch Int.random(in: 0..<8, using: &random) {
             case 0: try player.seek(to: Int.random(in: expected.indices, using: &random))
@@ -209,14 +210,14 @@ final class AnimatedImageRace: Sendable {
         }
     }
 
-    /// Everybody sees all of them in the end.
+    /// Plays the whole image at the end.
     private func playThrough(_ last: AnimatedImagePlayer?) {
-        guard let image = picture.image else { return note("nothing to play") }
+        guard let image = arriving.image else { return note("nothing to play") }
         let player = last ?? AnimatedImagePlayer(image)
         for index in expected.indices {
             attempt("play through") {
                 try player.seek(to: index)
-                guard let frame = player.currentFrame else { return note("nothing to be seen at \(index)") }
+                guard let frame = player.currentFrame else { return note("no frame at \(index)") }
                 check(frame, index, "played through")
             }
         }
@@ -224,13 +225,13 @@ final class AnimatedImageRace: Sendable {
 
     private func draw() {
         attempt("draw") {
-            try picture.update { part in
-                if part.isComplete, !part.pixels.isSame(as: expected[0]) { note("the first picture is another one") }
+            try arriving.update { part in
+                if part.isComplete, !part.pixels.isSame(as: expected[0]) { note("the first image differs") }
             }
         }
     }
 
-    /// Runs what may have to wait for more bytes, and notes every other error.
+    /// Runs an action that may need more bytes, and records every other error.
     private func attempt(_ what: String, _ body: () throws -> Void) {
         let hadArrived = hasArrived.load(ordering: .acquiring)
         do {
@@ -243,6 +244,6 @@ final class AnimatedImageRace: Sendable {
 
     private func check(_ frame: ImageFrame, _ index: Int, _ what: String) {
         guard expected.indices.contains(index) else { return note("\(what): there is no frame \(index)") }
-        if !frame.pixels.isSame(as: expected[index]) { note("\(what): frame \(index) is another one") }
+        if !frame.pixels.isSame(as: expected[index]) { note("\(what): frame \(index) differs") }
     }
 }

@@ -7,40 +7,40 @@ import Testing
 
 @testable import CoderHost
 
-/// One image that arrives on one thread while four fetch frames, two play, and one decodes ahead.
+/// One thread receives an image, four fetch frames, two play, and one decodes ahead.
 ///
-/// `make tsan` runs this under the thread sanitizer, which sees what these checks do not.
+/// `make tsan` runs these tests under the thread sanitizer, which finds races that the checks miss.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct `Animated image on many threads` {
     static let files = [
-        "pictures/three-frames.gif", "apng/three-frames.png", "awebp/every-kind-of-frame.webp",
-        "pictures/f-progressive.jpg", "pictures/rgba.png",
+        "images/three-frames.gif", "apng/three-frames.png", "awebp/every-kind-of-frame.webp",
+        "images/f-progressive.jpg", "images/rgba.png",
     ]
 
-    /// Frames that are known before they are written.
+    /// Frames that are known before encoding.
     static let motion = Motion.blocks(24, 16, frames: 20, hasAlpha: true)
     static let written = Mutex<[ImageFormat: [UInt8]]>([:])
 
     @Test(arguments: files, 0..<2)
-    func `is the same for everybody, and as if it had been there from the start`(file: String, seed: Int) throws {
+    func `is the same on all threads, and the same as the complete image`(file: String, seed: Int) throws {
         try compete(try #require(readFile(Repository.fixture(file))), seed)
     }
 
     @Test(arguments: AnimatedTarget.all, 0..<2)
-    func `is what was written, however it grows`(target: AnimatedTarget, seed: Int) throws {
+    func `equals the written frames, however it grows`(target: AnimatedTarget, seed: Int) throws {
         let bytes = try Self.written.withLock { written in
             let bytes = try written[target.format] ?? Bench.encode(Self.motion, to: target).bytes
             written[target.format] = bytes
             return bytes
         }
         let race = try compete(bytes, seed)
-        let seen = try Motion(#require(race.picture.image))
+        let seen = try Motion(#require(race.arriving.image))
         #expect(seen == Self.motion)
-        // Otherwise it has not been there while it grew.
+        // Otherwise no thread used it while it grew.
         #expect(race.fewestExtents >= 5)
     }
 
-    /// Pictures from 1 MiB on lie in memory that goes from one to the next.
-    @Test func `is the same where memory is used again`() throws {
+    /// Images from 1 MiB on use pooled memory that later images reuse.
+    @Test func `is the same with reused memory`() throws {
         let size = PixelSize(600, 450)
         try #require(size.width * size.height * 4 >= LargeMemory.mappedFrom)
         let sink = MemorySink()
@@ -61,15 +61,15 @@ import Testing
         race.run(UInt64(seed))
 
         #expect(race.problem == nil)
-        let image = try #require(race.picture.image)
+        let image = try #require(race.arriving.image)
         #expect(image.frameCount == race.expected.count && image.isComplete && image.problem == nil)
-        #expect(race.picture.isPictureComplete)
+        #expect(race.arriving.isImageComplete)
         return race
     }
 
-    @Test func `takes memory that nobody else has`() throws {
+    @Test func `takes memory that is not in use`() throws {
         let pool = PixelBufferPool(maxKept: 3 << 20)
-        let shared = Tally()
+        let shared = RelaxedCounter()
         let size = PixelSize(1024, 300)
         let group = DispatchGroup()
         for worker in 0..<4 {

@@ -1,22 +1,23 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
-/// The cases C-* and A-* that ask for animation, by their numbers; see Conformance.md.
+/// The cases C-* and A-* for animations; see Conformance.md.
 @Suite struct `Animation cases` {
-    /// Five frames of 50 × 50 and 120 ms, for ever, as the reference's GIF has them.
+    /// Five infinitely repeated frames of 50 × 50 and 120 ms, as in the reference's GIF.
     static let five = Motion.blocks(50, 50, frames: 5, durations: [.milliseconds(120)])
 
     static func five(_ format: ImageFormat = "gif") throws -> [UInt8] {
         try Bench.encode(five, to: AnimatedTarget.all.first { $0.format == format }!).bytes
     }
 
-    static let isThere = ForeignPicture.areThere
+    static let isThere = ForeignImage.areThere
 
     // MARK: C, coders
 
-    /// Nothing is lazy, but nothing is done that was not asked for either.
+    /// Opening must not decode any frame.
     @Test func `C-10 opening decodes nothing, and a frame decodes that frame`() throws {
         let (image, coder) = try numbered(4)
         #expect(coder.decoded.isEmpty)
@@ -30,11 +31,11 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `C-10 the first frame alone needs none of the others`(target: AnimatedTarget) throws {
+    func `C-10 the first frame needs no other frame`(target: AnimatedTarget) throws {
         let whole = try Self.five(target.format)
         let image = try Bench.decode(whole)
 
-        #expect(try Motion.rgba(image.pixels) == Self.five.pictures[0])
+        #expect(try Motion.rgba(image.pixels) == Self.five.images[0])
         #expect(image.info.frameCount == 5)
     }
 
@@ -50,8 +51,8 @@ import Testing
     }
 
     @Test(.enabled(if: isThere, "the corpus is not there"))
-    func `C-16 of an animated HEICS the still item is shown, and HEIC is written`() throws {
-        let image = try Bench.open(try #require(ForeignPicture("TestImageAnimated.heics").bytes))
+    func `C-16 an animated HEICS decodes to its still item, which is written as HEIC`() throws {
+        let image = try Bench.open(try #require(ForeignImage("TestImageAnimated.heics").bytes))
 
         #expect(image.size == PixelSize(256, 144))
         #expect(image.frameCount == 1)
@@ -63,11 +64,11 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `C-27 five frames of a tenth of a second, as a list of pictures and as frames`(target: AnimatedTarget) throws {
+    func `C-27 five frames of a tenth of a second, as a list of images and as frames`(target: AnimatedTarget) throws {
         let motion = Motion.blocks(100, 100, frames: 5)
-        let pictures = try motion.pictures.indices.map { try motion.buffer($0) }
+        let images = try motion.images.indices.map { try motion.buffer($0) }
 
-        let frames = FrameRepetition.frames(of: pictures, milliseconds: 500)
+        let frames = FrameRepetition.frames(of: images, milliseconds: 500)
         var listed = motion
         listed.durations = frames.map(\.duration)
         let old = try Bench.encode(listed, to: target).bytes
@@ -80,7 +81,7 @@ import Testing
 
     // MARK: A-01 … A-05, opening
 
-    @Test func `A-01 text is no animation, and a GIF is what it says`() throws {
+    @Test func `A-01 text is not an animation, but a GIF is`() throws {
         #expect(Bench.code { _ = try Bench.open(Array("invalid data".utf8)) } == .unrecognizedFormat)
 
         let image = try Bench.open(Self.five())
@@ -91,8 +92,8 @@ import Testing
         #expect(try image.frame(at: 1).pixels.size == PixelSize(50, 50))
     }
 
-    /// A scale is an affair of who shows it: here are only pixels.
-    @Test func `A-02 A-04 a file is what its bytes are, whatever its name`() throws {
+    /// The host has no display scale, only pixels.
+    @Test func `A-02 A-04 the bytes decide the format, not the file name`() throws {
         let folder = TemporaryDirectory()
         let bytes = try Self.five()
         for name in ["1.gif", "1@2x.gif", "1"] {
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `A-03 a coder can be named`() throws {
+    @Test func `A-03 the caller can select a coder`() throws {
         let source = ImageSource(try Self.five())
         let session = try Bench.manager.openSession(source, forcing: "org.coderhost.gif")
 
@@ -115,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-05 preloading holds all frames, unloading none`(target: AnimatedTarget) throws {
+    func `A-05 preloading keeps all frames, unloading removes them`(target: AnimatedTarget) throws {
         let image = try Bench.open(Self.five(target.format))
 
         try image.preloadAllFrames()
@@ -129,7 +130,7 @@ import Testing
 
     // MARK: A-20 … A-30, playing
 
-    /// Plays for some time, looking every 10 ms, and answers the indices that were shown.
+    /// Plays for a time with an update every 10 ms, and returns the displayed indices.
     private func play(
         _ player: AnimatedImagePlayer, _ clock: TestClock, milliseconds: Int
     ) throws -> [Int] {
@@ -144,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-20 all five frames are seen, and a play is counted`(target: AnimatedTarget) throws {
+    func `A-20 all five frames are displayed, and a play is counted`(target: AnimatedTarget) throws {
         let clock = TestClock()
         let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), clock: clock)
         var loops: [Int] = []
@@ -153,34 +154,34 @@ import Testing
 
         let seen = try play(player, clock, milliseconds: 1000)
 
-        // 120 ms each: the ninth begins at 960 ms, the second play at 600.
+        // At 120 ms each, the ninth frame begins at 960 ms, the second play at 600 ms.
         #expect(seen == [0, 1, 2, 3, 4, 0, 1, 2, 3])
         #expect(loops == [1])
         #expect(player.currentLoop == 1)
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-21 it is incomplete until the last byte, and then it is not`(target: AnimatedTarget) throws {
+    func `A-21 it is incomplete until the last byte`(target: AnimatedTarget) throws {
         let bytes = try Self.five(target.format)
-        let picture = try ProgressiveImage(manager: Bench.manager)
+        let progressive = try ProgressiveImage(manager: Bench.manager)
 
-        // With the begin of IEND, which is twelve bytes, nothing can come behind the last frame of a PNG.
+        // After the start of IEND, which has twelve bytes, a PNG has no further frame.
         let last = target.format == "apng" ? 12 : 1
-        try picture.append(Array(bytes.dropLast(last)))
-        try picture.update { _ in }
-        let image = try #require(picture.image)
+        try progressive.append(Array(bytes.dropLast(last)))
+        try progressive.update { _ in }
+        let image = try #require(progressive.image)
         #expect(!image.isComplete && image.problem == nil)
-        try picture.append(bytes.suffix(last))
-        picture.finish()
-        try picture.update { _ in }
+        try progressive.append(bytes.suffix(last))
+        progressive.finish()
+        try progressive.update { _ in }
 
         #expect(image.isComplete && image.problem == nil)
         #expect(image.frameCount == 5)
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-25 A-26 playing goes on with time and keeps frames until they are let go`(target: AnimatedTarget) throws {
-        // Two seconds, as the reference's APNG.
+    func `A-25 A-26 playback follows the clock and keeps frames until they are removed`(target: AnimatedTarget) throws {
+        // Two seconds, as in the reference's APNG.
         let motion = Motion.blocks(20, 16, frames: 20)
         let image = try Bench.open(Bench.encode(motion, to: target).bytes)
         let clock = TestClock()
@@ -199,7 +200,7 @@ import Testing
 
     @Test(.enabled(if: isThere, "the corpus is not there"))
     func `A-25 A-26 the foreign APNG is at frame 16 after half a second`() throws {
-        let image = try Bench.open(try #require(ForeignPicture("TestImageAnimated.apng").bytes))
+        let image = try Bench.open(try #require(ForeignImage("TestImageAnimated.apng").bytes))
         let clock = TestClock()
         let player = AnimatedImagePlayer(image, clock: clock)
         player.start()
@@ -213,23 +214,23 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-27 what arrives in thirds is played as far as it is there, and never backwards`(
+    func `A-27 playback of an image that arrives in thirds never goes backwards`(
         target: AnimatedTarget
     ) throws {
         let motion = Motion.blocks(32, 24, frames: 20, loopCount: .plays(1))
         let bytes = try Bench.encode(motion, to: target).bytes
-        let picture = try ProgressiveImage(manager: Bench.manager)
+        let progressive = try ProgressiveImage(manager: Bench.manager)
         let clock = TestClock()
         var player: AnimatedImagePlayer?
         var seen: [Int] = []
         var counts: [Int] = []
 
-        // A third at 0 s, at 2 s and at 4 s; the animation lasts 2 s.
+        // One third each at 0 s, 2 s and 4 s; the animation lasts 2 s.
         for third in 0..<3 {
-            try picture.append(Array(bytes[bytes.count * third / 3..<bytes.count * (third + 1) / 3]))
-            if third == 2 { picture.finish() }
-            try picture.update { _ in }
-            guard let image = picture.image else { continue }
+            try progressive.append(Array(bytes[bytes.count * third / 3..<bytes.count * (third + 1) / 3]))
+            if third == 2 { progressive.finish() }
+            try progressive.update { _ in }
+            guard let image = progressive.image else { continue }
             counts.append(image.frameCount)
             #expect(image.isComplete == (third == 2))
             if player == nil {
@@ -241,13 +242,13 @@ import Testing
 
         #expect(counts == counts.sorted() && counts.last == 20)
         #expect(zip(seen, seen.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(seen)")
-        // An AVIF has its pictures in the order of its tracks; the first two thirds may lack one.
+        // An AVIF stores images in track order, so the first two thirds may lack one.
         #expect(counts.count == 3 && counts[1] > 1 && counts[1] < 20, "\(counts)")
         #expect(seen.last == 19)
-        if let image = picture.image { #expect(try Motion(image) == motion) }
+        if let image = progressive.image { #expect(try Motion(image) == motion) }
     }
 
-    @Test func `A-28 nothing plays that was not started`() throws {
+    @Test func `A-28 an image does not play before it is started`() throws {
         let clock = TestClock()
         let player = AnimatedImagePlayer(try Bench.open(Self.five()), clock: clock)
 
@@ -256,18 +257,18 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-29 every frame can be gone to`(target: AnimatedTarget) throws {
+    func `A-29 a player can seek to every frame`(target: AnimatedTarget) throws {
         let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), clock: TestClock())
 
         for index in [0, 1, 2, 3, 4, 2, 0, 4, 1, 3] {
             try player.seek(to: index)
             #expect(player.currentIndex == index)
             let frame = try #require(player.currentFrame)
-            #expect(try Motion.rgba(frame.pixels) == Self.five.pictures[index])
+            #expect(try Motion.rgba(frame.pixels) == Self.five.images[index])
         }
     }
 
-    @Test func `A-30 a coder that was added is asked before all others`() throws {
+    @Test func `A-30 an added coder precedes all others`() throws {
         let host = CoderHost(
             configuration: HostConfiguration(
                 directories: [.init(Repository.products, origin: .argument)], administrationDirectories: [],
@@ -290,27 +291,27 @@ import Testing
     ]
 
     @Test(arguments: orders, AnimatedTarget.all)
-    func `A-33 A-34 A-35 frames are shown in the order of the mode`(
+    func `A-33 A-34 A-35 the mode determines the order of frames`(
         order: (PlaybackMode, [Int]), target: AnimatedTarget
     ) throws {
         let clock = TestClock()
         let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), mode: order.0, clock: clock)
         player.start()
-        var pictures: [[UInt8]] = []
+        var images: [[UInt8]] = []
         player.onFrame = { _ in }
 
         for _ in order.1 {
             try player.update()
-            if let frame = player.currentFrame { pictures.append(try Motion.rgba(frame.pixels)) }
+            if let frame = player.currentFrame { images.append(try Motion.rgba(frame.pixels)) }
             clock.pass(milliseconds: 120)
         }
 
-        #expect(pictures == order.1.map { Self.five.pictures[$0] })
+        #expect(images == order.1.map { Self.five.images[$0] })
     }
 
     @Test(.enabled(if: isThere, "the corpus is not there"))
     func `A-36 the foreign memory test has 16 frames, 5333 entries and the cost of its pixels`() throws {
-        let image = try Bench.open(try #require(ForeignPicture("TestAnimatedImageMemory.webp").bytes))
+        let image = try Bench.open(try #require(ForeignImage("TestAnimatedImageMemory.webp").bytes))
         try image.preloadAllFrames()
 
         let durations = try (0..<image.frameCount).map { try image.duration(at: $0) }
@@ -318,38 +319,38 @@ import Testing
         #expect(image.size == PixelSize(600, 600))
         #expect(FrameRepetition.counts(durations).counts.reduce(0, +) == 5333)
         #expect(image.pool.byteCount == 16 * 600 * 600 * 4)
-        let list = FrameRepetition.pictures(of: try (0..<16).map { try image.frame(at: $0) })
-        #expect(list.pictures.count == 5333)
-        // The same pictures again and again, not copies.
-        #expect(Set(list.pictures.map(ObjectIdentifier.init)).count == 16)
+        let list = FrameRepetition.images(of: try (0..<16).map { try image.frame(at: $0) })
+        #expect(list.images.count == 5333)
+        // The list repeats the same images without copies.
+        #expect(Set(list.images.map(ObjectIdentifier.init)).count == 16)
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `A-36 a list of pictures becomes the same frames again`(target: AnimatedTarget) throws {
+    func `A-36 a list of images converts back to the same frames`(target: AnimatedTarget) throws {
         let motion = Motion.blocks(
             16, 16, frames: 3, durations: [.milliseconds(330), .milliseconds(340), .milliseconds(330)])
         let image = try Bench.open(Bench.encode(motion, to: target).bytes)
         let frames = try (0..<3).map { try image.frame(at: $0) }
 
-        let (pictures, milliseconds) = FrameRepetition.pictures(of: frames)
+        let (images, milliseconds) = FrameRepetition.images(of: frames)
 
         #expect(milliseconds == 1000)
-        #expect(pictures.count == 100)
+        #expect(images.count == 100)
         #expect(
-            FrameRepetition.frames(of: pictures, milliseconds: milliseconds).map(\.duration.milliseconds) == [
+            FrameRepetition.frames(of: images, milliseconds: milliseconds).map(\.duration.milliseconds) == [
                 330, 340, 330,
             ])
     }
 
-    @Test func `A-37 a JPEG is an animation of one frame that is none`() throws {
-        let image = try Bench.open(Fixture.named("pictures/f.jpg").bytes)
+    @Test func `A-37 a JPEG has one frame and is not animated`() throws {
+        let image = try Bench.open(Fixture.named("images/f.jpg").bytes)
 
         #expect(!image.isAnimated)
         #expect(image.format == "jpeg")
         #expect(image.frameCount == 1)
         #expect(image.loopCount == .unknown)
-        #expect(try PixelHash.hex(image.frame(at: 0).pixels) == Fixture.named("pictures/f.jpg").expect?.pixelSHA256)
-        // Nothing is shared that could be changed.
+        #expect(try PixelHash.hex(image.frame(at: 0).pixels) == Fixture.named("images/f.jpg").expect?.pixelSHA256)
+        // The frames share no mutable buffer.
         #expect(try image.frame(at: 0).pixels !== image.frame(at: 0).pixels)
     }
 }

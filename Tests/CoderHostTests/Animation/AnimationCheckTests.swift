@@ -1,32 +1,33 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
-/// The check that every coder has to pass with every file, for animations: V1 … V5, V8 and V9.
+/// The generic check of every coder with every file, for animations: V1 … V5, V8 and V9.
 @Suite struct `Generic check of animations` {
-    /// An animation, and what decoders of others say of it.
+    /// An animation, and the results of other decoders.
     struct Known: Sendable, CustomTestStringConvertible {
         var name: String
         var format: ImageFormat
         var size: PixelSize
         var loopCount: LoopCount
-        /// Milliseconds of each frame, or of all of them.
+        /// Milliseconds of each frame, or the same value for all of them.
         var milliseconds: [Double]
         var frameCount: Int
-        /// The first twelve digits of ``PixelDigest`` of each frame from the first on.
+        /// The first twelve digits of ``PixelDigest`` of the first frames.
         var digests: [String]
         var testDescription: String { name }
     }
 
-    /// Digests: Pillow 13 for GIF and WebP, but dwebp where Pillow shows a clear canvas black; for APNG ffmpeg 5.1 or,
-    /// where something shows through, the recipe. None where decoders differ by 1 in what shows through.
+    /// Sources of the digests: Pillow 13 for GIF and WebP, or dwebp where Pillow turns a transparent canvas black; for
+    /// APNG ffmpeg 5.1, or the recipe where frames blend. Frames on which decoders differ by 1 have no digest.
     static let known = [
         Known(
-            name: "pictures/three-frames.gif", format: "gif", size: PixelSize(31, 17), loopCount: .plays(3),
+            name: "images/three-frames.gif", format: "gif", size: PixelSize(31, 17), loopCount: .plays(3),
             milliseconds: [100, 200, 100], frameCount: 3, digests: ["ddeadc5ac333", "2b1fb8e018e2", "11da4648cea3"]),
         Known(
-            name: "pictures/three-frames.webp", format: "webp", size: PixelSize(31, 17), loopCount: .infinite,
+            name: "images/three-frames.webp", format: "webp", size: PixelSize(31, 17), loopCount: .infinite,
             milliseconds: [100, 200, 100], frameCount: 3, digests: ["bfc96a496453", "18e24f8466f6", "8292d6a91495"]),
         Known(
             name: "webp/animated.webp", format: "webp", size: PixelSize(60, 40), loopCount: .plays(3),
@@ -47,13 +48,13 @@ import Testing
         Known(
             name: "apng/interlaced-palette-with-transparency.png", format: "apng", size: PixelSize(24, 16),
             loopCount: .plays(1), milliseconds: [100], frameCount: 2, digests: ["5158a986fe83"]),
-        // The durations are those of the recipe: 1, 3, 2, 1, 1, 5 of 24 a second.
+        // The recipe's durations: 1, 3, 2, 1, 1, 5 in 1/24 s.
         Known(
             name: "avif/sequence-alpha-3-plays.avif", format: "avif", size: PixelSize(24, 16), loopCount: .plays(3),
             milliseconds: [1, 3, 2, 1, 1, 5].map { $0 * 1000 / 24 }, frameCount: 6, digests: []),
     ]
 
-    /// Pictures of the library this project follows, and the rows of the shared list of results.
+    /// Images of SDWebImage, and the rows of the shared list of results.
     static let foreign = [
         Known(
             name: "TestImage.gif", format: "gif", size: PixelSize(50, 50), loopCount: .infinite, milliseconds: [120],
@@ -62,14 +63,14 @@ import Testing
         Known(
             name: "TestLoopCount.gif", format: "gif", size: PixelSize(72, 48), loopCount: .plays(1),
             milliseconds: [500], frameCount: 2, digests: ["5319b14c393b", "9da91ed9c3cb"]),
-        // 65535 is stored: once more than that it is played.
+        // The file stores 65535 repetitions, so it plays once more.
         Known(
             name: "1@2x.gif", format: "gif", size: PixelSize(400, 400), loopCount: .plays(65536), milliseconds: [90],
             frameCount: 44, digests: ["dcec40c29a3e"]),
         Known(
             name: "TestImageAnimated.apng", format: "apng", size: PixelSize(320, 240), loopCount: .infinite,
             milliseconds: [30], frameCount: 101, digests: ["7cf65fda6b61", "aa86c4072afb", "af7832bd2708"]),
-        // Partly transparent frames are drawn over others: decoders differ by 2 from the second frame on.
+        // Partly transparent frames are blended: decoders differ by 2 from the second frame on.
         Known(
             name: "TestImageLarge.png", format: "apng", size: PixelSize(1275, 720), loopCount: .infinite,
             milliseconds: [100], frameCount: 4, digests: ["91f539731c11"]),
@@ -113,12 +114,12 @@ import Testing
         try check(known, Fixture.named(known.name).bytes)
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: foreign)
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"), arguments: foreign)
     func `C-11 C-12a C-12b C-19 foreign animations pass the check`(known: Known) throws {
-        try check(known, try #require(ForeignPicture(known.name).bytes))
+        try check(known, try #require(ForeignImage(known.name).bytes))
     }
 
-    @Test func `V3 three plays of a sequence differ from endless ones in nothing else`() throws {
+    @Test func `V3 the number of plays does not change the frames of a sequence`() throws {
         let endless = try Motion(Bench.open(Fixture.named("avif/sequence-alpha.avif").bytes))
         var three = try Motion(Bench.open(Fixture.named("avif/sequence-alpha-3-plays.avif").bytes))
         #expect(three.loopCount == .plays(3) && endless.loopCount != .plays(3))
@@ -130,7 +131,7 @@ import Testing
     static let loops: [LoopCount] = [.infinite, .plays(1), .plays(2), .plays(1000)]
 
     @Test(arguments: AnimatedTarget.all, loops)
-    func `V9 an animation that was written and read again is the same`(
+    func `V9 an animation is the same after writing and reading`(
         target: AnimatedTarget, loopCount: LoopCount
     ) throws {
         for hasAlpha in [false, true] {
@@ -147,9 +148,9 @@ import Testing
         }
     }
 
-    /// APNG and AVIF store fractions; WebP whole milliseconds, GIF hundredths of a second.
+    /// APNG and AVIF store fractions; WebP milliseconds, GIF 1/100 s.
     @Test(arguments: AnimatedTarget.all)
-    func `V9 durations that the format lacks are rounded without a drift, and a warning`(
+    func `V9 rounding of durations causes no drift and no warning`(
         target: AnimatedTarget
     ) throws {
         let motion = Motion.blocks(16, 12, frames: 30, durations: [FrameDuration(1, over: 30)])
@@ -157,7 +158,7 @@ import Testing
         let (bytes, warnings) = try Bench.encode(motion, to: target)
         let again = try Motion(Bench.open(bytes))
 
-        #expect(again.pictures == motion.pictures)
+        #expect(again.images == motion.images)
         let isExact = ["apng", "avif"].contains(target.format.id)
         #expect(warnings.isEmpty == isExact, "\(warnings)")
         #expect(zip(again.durations, motion.durations).allSatisfy(Motion.isSame) == isExact)
@@ -170,11 +171,11 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `V9 every animation of the fixtures keeps its pictures and its time in another format`(
+    func `V9 every animated fixture keeps its frames and durations in another format`(
         target: AnimatedTarget
     ) throws {
-        // More than 256 colours are not for GIF.
-        let names = ["pictures/three-frames.gif", "pictures/three-frames.webp", "apng/three-frames.png"]
+        // GIF has at most 256 colors.
+        let names = ["images/three-frames.gif", "images/three-frames.webp", "apng/three-frames.png"]
         for name in target.format == "gif" ? [names[0]] : names {
             let motion = try Motion(Bench.open(Fixture.named(name).bytes))
 

@@ -7,9 +7,9 @@ import Testing
     private static let manager = testHost(Repository.products).manager
 
     /// The digest is Pillow's for the third frame.
-    @Test func `keeps one frame of an animation as a still`() throws {
+    @Test func `writes one frame of an animation as a still`() throws {
         let animation = try AnimatedImage(
-            try ImageSource(path: Repository.fixture("pictures/three-frames.gif")), manager: Self.manager)
+            try ImageSource(path: Repository.fixture("images/three-frames.gif")), manager: Self.manager)
 
         let image = try animation.image(at: 2)
         let written = try Self.manager.decode(ImageSource(try Self.manager.encode(image, to: "png")))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `keeps the orientation with a frame`() throws {
-        let path = Repository.fixture("pictures/orientation-6.jpg")
+        let path = Repository.fixture("images/orientation-6.jpg")
         let image = try AnimatedImage(try ImageSource(path: path), manager: Self.manager).image(at: 0)
 
         let written = try Self.manager.decode(ImageSource(try Self.manager.encode(image, to: "jpeg")))
@@ -33,9 +33,9 @@ import Testing
         #expect(written.info.orientation?.rawValue == 6)
     }
 
-    /// A plugin may deliver transparent pixels although it declared an opaque image.
+    /// A plugin may deliver transparent pixels for an image declared opaque.
     @Test(arguments: ["apng", "avif", "gif", "webp"] as [ImageFormat])
-    func `gives no transparent pixel to an encoder of an opaque animation`(format: ImageFormat) throws {
+    func `passes no transparent pixel to the encoder of an opaque animation`(format: ImageFormat) throws {
         let size = PixelSize(8, 8)
         let sink = MemorySink()
         let facts = ImageInfo(size: size, nativeFormat: .rgba8, hasAlpha: false)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ["apng", "avif", "gif", "webp"] as [ImageFormat])
-    func `needs no more facts than size and format`(format: ImageFormat) throws {
+    func `needs only the size and the format`(format: ImageFormat) throws {
         let size = PixelSize(8, 8)
         let sink = MemorySink()
         let facts = ImageInfo(size: size, nativeFormat: .rgba8)

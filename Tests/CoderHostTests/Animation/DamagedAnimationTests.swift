@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Animations that are odd, broken or meant to do harm: a typed error, or what is known to be right of them.
+/// Unusual, broken or hostile animations end with a typed error, or with their known correct frames.
 @Suite struct `Damaged animations` {
     private typealias GIF = HandmadeAnimation.GIF
     private typealias APNG = HandmadeAnimation.APNG
@@ -12,7 +12,7 @@ import Testing
     static let red: [UInt8] = [255, 0, 0, 255]
     static let green: [UInt8] = [0, 255, 0, 255]
 
-    /// What can be seen of a file: the first pixel of every frame that decodes, and what ends the list.
+    /// The visible result of a file: the first pixel of every decoded frame, and the error that ends the list.
     private struct Seen: Equatable {
         var size = PixelSize.zero
         var pixels: [[UInt8]] = []
@@ -38,7 +38,7 @@ import Testing
         return seen
     }
 
-    /// A red frame and a green one, with something in between.
+    /// A red and a green frame, with optional data in between.
     private static func gif(_ between: [UInt8] = [], loops: Int? = 0, delay: Int = 10, size: Int = 2) -> [UInt8] {
         GIF.head(size, size, loops: loops) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1], delay: delay) + between
             + GIF.frame(0, 0, 2, 2, [2, 2, 2, 2], delay: delay) + GIF.end
@@ -57,7 +57,7 @@ import Testing
                 + WebP.frame(0, 0, 2, 2, milliseconds: milliseconds, WebP.solid(2, 2, green)))
     }
 
-    @Test func `made by hand are right where nothing is wrong with them`() {
+    @Test func `made by hand are correct without damage`() {
         for bytes in [Self.gif(), Self.apng(), Self.webp()] {
             let seen = see(bytes)
             #expect(seen.size == PixelSize(2, 2))
@@ -67,18 +67,18 @@ import Testing
         }
     }
 
-    // MARK: Frames that are not there, or nothing
+    // MARK: Missing and empty frames
 
-    @Test func `without a frame are corrupt, or the still picture behind them`() {
+    @Test func `without a frame are corrupt, or decode to their still image`() {
         #expect(see(GIF.head(2, 2) + GIF.end).problem == .corrupt)
         #expect(see(WebP.file(2, 2, [])).problem == .corrupt)
-        // PNG: whoever finds no animation shows the picture.
+        // PNG: a decoder that finds no animation shows the still image.
         let still = APNG.head(2, 2, frames: 0) + APNG.data(nil, 2, 2, Self.red) + APNG.end
         #expect(see(still).pixels == [Self.red])
         #expect(see(APNG.head(2, 2, frames: 2) + APNG.end).problem == .corrupt)
     }
 
-    @Test func `with frames of no length keep that, and are played as browsers do`() throws {
+    @Test func `with zero durations keep these, and play as in browsers`() throws {
         for bytes in [
             Self.gif(delay: 0), Self.apng(delay: (0, 100)), Self.apng(delay: (0, 0)), Self.webp(milliseconds: 0),
         ] {
@@ -96,8 +96,8 @@ import Testing
         }
     }
 
-    @Test func `with a frame of no area lose nothing else`() {
-        // GIF: it is a frame that draws nothing.
+    @Test func `with an empty frame keep the other frames`() {
+        // GIF: the frame is valid and draws nothing.
         let gif = see(Self.gif(GIF.frame(0, 0, 0, 0, [])))
         #expect(gif.pixels == [Self.red, Self.red, Self.green] && gif.problem == nil)
         // PNG, third edition, 11.3.6.2: the sides are greater than 0.
@@ -107,8 +107,8 @@ import Testing
         #expect(apng.pixels == [Self.red] && apng.problem == .corrupt)
     }
 
-    @Test func `with a frame beside the canvas lose nothing else`() {
-        // GIF: what is outside is not seen. Partly outside, and wholly.
+    @Test func `with a frame outside the canvas keep the other frames`() {
+        // GIF: parts outside the canvas are invisible. Test frames partly and completely outside.
         for place in [(1, 1), (2, 2), (60000, 60000)] {
             let seen = see(Self.gif(GIF.frame(place.0, place.1, 2, 2, [3, 3, 3, 3])))
             #expect(seen.size == PixelSize(2, 2))
@@ -126,18 +126,18 @@ import Testing
         }
     }
 
-    @Test func `with an empty first frame are whole all the same`() throws {
+    @Test func `with an empty first frame are complete`() throws {
         let bytes = GIF.head(2, 2) + GIF.frame(0, 0, 0, 0, []) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1]) + GIF.end
-        let picture = try ProgressiveImage(manager: Bench.manager, name: "a.gif")
-        try picture.append(bytes)
-        picture.finish()
-        let first = try picture.update { ($0.pixels.bytes, $0.isComplete) }
+        let progressive = try ProgressiveImage(manager: Bench.manager, name: "a.gif")
+        try progressive.append(bytes)
+        progressive.finish()
+        let first = try progressive.update { ($0.pixels.bytes, $0.isComplete) }
 
-        #expect(first?.0.allSatisfy { $0 == 0 } == true && first?.1 == true && picture.isPictureComplete)
-        #expect(picture.image?.frameCount == 2)
+        #expect(first?.0.allSatisfy { $0 == 0 } == true && first?.1 == true && progressive.isImageComplete)
+        #expect(progressive.image?.frameCount == 2)
     }
 
-    @Test func `with a frame larger than memory may be are refused, however small the canvas is`() {
+    @Test func `with a frame above the memory limit are refused, however small the canvas is`() {
         var limits = DecodeLimits.default
         limits.maxDecodedBytes = 16 << 20
         let seen = see(Self.gif(GIF.frame(0, 0, 60000, 4000, [3])), limits: limits)
@@ -147,7 +147,7 @@ import Testing
 
     // MARK: Numbers at their limits
 
-    @Test func `say how often they are played, at the limits too`() {
+    @Test func `report their loop count, also at the limits`() {
         let gif: [(Int?, LoopCount)] = [
             (nil, .plays(1)), (0, .infinite), (1, .plays(2)), (65535, .plays(65536)),
         ]
@@ -158,25 +158,25 @@ import Testing
         for (stored, loops) in [(0, LoopCount.infinite), (1, .plays(1)), (65535, .plays(65535))] {
             #expect(see(Self.webp(loops: stored)).loopCount == loops)
         }
-        // More than four bytes of PNG may say: whatever is made of it, the frames are there.
+        // The value exceeds the four bytes of PNG: the loop count is undefined, but the frames are intact.
         #expect(see(Self.apng(plays: 0xFFFF_FFFF)).pixels == [Self.red, Self.green])
     }
 
     @Test(arguments: AnimatedTarget.all, [65_535, 65_536, 65_537, 0x7FFF_FFFF, Int.max])
-    func `are written with as many plays as fit, and never with fewer unless it is said`(
+    func `are written with as many plays as the format allows, with a warning about fewer`(
         target: AnimatedTarget, plays: Int
     ) throws {
         let motion = Motion.blocks(16, 16, frames: 2, loopCount: .plays(plays))
         do {
             let (bytes, warnings) = try Bench.encode(motion, to: target)
             let stored = try Bench.open(bytes).loopCount
-            #expect(stored == .plays(plays) || !warnings.isEmpty, "\(stored) and not a word")
+            #expect(stored == .plays(plays) || !warnings.isEmpty, "\(stored) without a warning")
         } catch let error as CoderError {
             #expect([.invalidArgument, .limitExceeded].contains(error.code), "\(error)")
         }
     }
 
-    @Test func `of 65535 pixels a side are refused before anything is decoded`() {
+    @Test func `with sides of 65535 pixels are refused before decoding`() {
         let huge = [
             GIF.head(65_535, 65_535, loops: 0) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1])
                 + GIF.frame(0, 0, 2, 2, [2, 2, 2, 2]) + GIF.end,
@@ -189,13 +189,13 @@ import Testing
                     + WebP.frame(0, 0, 2, 2, WebP.solid(2, 2, Self.green))),
         ]
         for bytes in huge { #expect(see(bytes).problem == .limitExceeded) }
-        // Four gigapixels of canvas for a few hundred bytes; where there is no limit, memory is one.
+        // A canvas of four gigapixels in a few hundred bytes; without limits, memory is the limit.
         #expect(see(APNG.head(0x7FFF_FFFF, 0x7FFF_FFFF, frames: 2), limits: .off).problem != nil)
     }
 
-    @Test func `of an AVIF whose size is 65535 a side are refused`() {
+    @Test func `of an AVIF with sides of 65535 pixels are refused`() {
         var bytes = Fixture.named("avif/sequence-alpha.avif").bytes
-        // Every 'ispe' and 'tkhd' says 24 by 16.
+        // Every 'ispe' and 'tkhd' declares 24 by 16.
         for name in ["ispe", "av01"] {
             var start = 0
             while let found = bytes[start...].firstRange(of: Array(name.utf8)) {
@@ -218,13 +218,13 @@ import Testing
         #expect(seen.pixels.isEmpty)
     }
 
-    @Test func `of a million frames are refused, and those in front of the limit were there`() throws {
+    @Test func `of a million frames are refused, after the frames within the limit`() throws {
         // One pixel each; the frames alone are 23 MB of GIF.
         let frame = GIF.frame(0, 0, 1, 1, [1])
         var gif = GIF.head(1, 1, loops: 0)
         gif.reserveCapacity(gif.count + 1_000_000 * frame.count)
         for _ in 0..<1_000_000 { gif += frame }
-        // What is whole is counted in advance and refused; what is still arriving has shown what is in front of the limit.
+        // A complete file is counted in advance and refused; an arriving file yields the frames within the limit.
         #expect(Bench.code { _ = try Bench.open(gif + GIF.end) } == .limitExceeded)
 
         let solid = WebP.frame(0, 0, 2, 2, WebP.solid(2, 2, Self.red))
@@ -234,23 +234,23 @@ import Testing
         try arriving.append(webp)
         let image = try AnimatedImage(arriving, manager: Bench.manager)
         #expect(image.frameCount == 10_000 && image.problem?.limit?.name == "frames")
-        // A number alone costs nothing: of those it has two.
+        // A declared count alone costs nothing: only the two existing frames count.
         for claimed in [1_000_000, 0x7FFF_FFFF, 0xFFFF_FFFF] {
             let seen = see(Self.apng(claimed: claimed))
             #expect(seen.pixels == [Self.red, Self.green] && seen.problem == nil, "\(claimed)")
         }
     }
 
-    @Test func `of an AVIF that claims a million frames, none that is there is lost`() throws {
+    @Test func `of an AVIF that declares a million frames keep the existing frames`() throws {
         let bytes = Fixture.named("avif/sequence-alpha.avif").bytes
         let whole = try Motion(Bench.open(bytes))
-        // 'stsz': version and flags, size of all (0), number; the number of the first table is made a million.
+        // 'stsz': version and flags, common size (0), count; the count of the first table is set to a million.
         let table = try #require(bytes.firstRange(of: Array("stsz".utf8)))
         var claimed = bytes
         claimed.replaceSubrange(table.upperBound + 8..<table.upperBound + 12, with: [0, 0x0F, 0x42, 0x40])
         let seen = see(claimed)
 
-        #expect(seen.problem != nil || seen.pixels.count == whole.pictures.count, "\(seen.pixels.count) frames")
+        #expect(seen.problem != nil || seen.pixels.count == whole.images.count, "\(seen.pixels.count) frames")
         if let problem = seen.problem {
             #expect([.corrupt, .truncated, .limitExceeded].contains(problem), "\(problem)")
         }
@@ -258,8 +258,8 @@ import Testing
 
     // MARK: Data
 
-    @Test func `with a colour that the palette does not have are shown without it`() throws {
-        // A palette of two, and the indices 0 to 3.
+    @Test func `with a color outside the palette are displayed without it`() throws {
+        // A palette of two colors, and the indices 0 to 3.
         var bytes = Array("GIF89a".utf8) + [2, 0, 2, 0, 0x80, 0, 0, 255, 0, 0, 0, 255, 0]
         bytes += GIF.frame(0, 0, 2, 2, [0, 1, 2, 3]) + GIF.frame(0, 0, 2, 2, [1, 0, 3, 2]) + GIF.end
         let image = try Bench.open(bytes)
@@ -269,8 +269,8 @@ import Testing
         #expect(try PixelDigest.rgba8(image.frame(at: 1).pixels) == Self.green + Self.red + black + black)
     }
 
-    @Test func `with an index behind the palette of a PNG keep the frames in front`() {
-        // Colour type 3 with two colours; the second frame has the index 5.
+    @Test func `with an index outside the palette of a PNG keep the earlier frames`() {
+        // Color type 3 with two colors; the second frame has the index 5.
         let palette = APNG.chunk("PLTE", [255, 0, 0, 0, 255, 0])
         let bytes =
             APNG.head(2, 2, frames: 2, colorType: 3) + palette + APNG.control(0, 0, 0, 2, 2)
@@ -281,12 +281,12 @@ import Testing
         #expect(seen.pixels.count == 2 || seen.problem == .corrupt, "\(seen)")
     }
 
-    @Test func `with an LZW code that nothing stands for keep everything in front of it`() throws {
-        // 7 stands for nothing right behind the clear code 4.
+    @Test func `with an undefined LZW code keep everything before it`() throws {
+        // Code 7 is undefined directly after the clear code 4.
         let first = GIF.head(2, 2) + GIF.frame(0, 0, 2, 2, codes: [4, 1, 7, 1, 5]) + GIF.end
         #expect(see(first).problem == .corrupt)
-        // The pixels before the code stay. The missing pixels of a frame that hides the whole canvas are black, in
-        // whichever order the caller asks for frames; those of a smaller frame show the canvas below.
+        // The pixels before the code are kept. The missing pixels of a frame that covers the canvas are black, in any
+        // order of access; a smaller frame shows the canvas below.
         let black: [UInt8] = [0, 0, 0, 255, 0, 0, 0, 255]
         for (width, rest) in [(2, black), (1, Self.red + Self.red)] {
             let later = Self.gif(GIF.frame(0, 0, width, 2, codes: [4, 3, 7, 1, 5]))
@@ -304,13 +304,13 @@ import Testing
     }
 
     @Test(arguments: AnimatedTarget.all)
-    func `with a wrong byte lose no frame in front of it`(target: AnimatedTarget) throws {
+    func `with a wrong byte keep the frames before it`(target: AnimatedTarget) throws {
         let motion = Motion.blocks(24, 20, frames: 6)
         let bytes = try Bench.encode(motion, to: target).bytes
         var limits = DecodeLimits.strict
         limits.maxPixels = 1_000_000
         for place in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 80)) {
-            // What is there without that byte and all behind it.
+            // The frames that are complete before that byte.
             let source = try ImageSource(growingTo: bytes.count)
             try source.append(Array(bytes[..<place]))
             let before = try? AnimatedImage(source, manager: Bench.manager)
@@ -324,7 +324,7 @@ import Testing
                 let image = try Bench.open(changed, limits: limits)
                 #expect(image.frameCount >= certain, "byte \(place)")
                 for index in 0..<min(certain, image.frameCount) {
-                    #expect(PixelDigest.rgba8(try image.frame(at: index).pixels) == motion.pictures[index])
+                    #expect(PixelDigest.rgba8(try image.frame(at: index).pixels) == motion.images[index])
                 }
             } catch {
                 #expect(certain == 0, "byte \(place): \(certain) frames were whole, and now \(error)")

@@ -53,24 +53,24 @@ import Testing
             starts: [0, 1, 2, 1]),
     ]
 
-    @Test(arguments: cases) func `are those that need no other`(known: Case) {
+    @Test(arguments: cases) func `are frames that need no other frame`(known: Case) {
         let timeline = Self.timeline(known.frames)
 
         #expect(known.frames.indices.map(timeline.start) == known.starts)
         #expect(known.frames.indices.map(timeline.isKeyFrame) == known.frames.indices.map { known.starts[$0] == $0 })
     }
 
-    @Test func `are none whose samples build on those of another`() {
+    @Test func `have samples that depend on no other frame`() {
         var dependent = Self.frame(Self.whole)
         dependent.isIndependent = false
 
         let timeline = Self.timeline([dependent, dependent, Self.frame(Self.whole), dependent])
 
         #expect((0..<4).map(timeline.start) == [0, 1, 2, 3])
-        #expect((0..<4).map(timeline.isKeyFrame) == [true, false, true, false], "nothing is before the first")
+        #expect((0..<4).map(timeline.isKeyFrame) == [true, false, true, false], "no frame precedes the first")
     }
 
-    /// The twelve frames of the anchor's blend test: ten that build on the first, one that replaces all.
+    /// The twelve frames of SDWebImage's blend test: ten depend on the first, one replaces the canvas.
     @Test func `follow a frame that does not blend`() {
         var frames = [Self.frame(Self.whole, .over)]
         frames += (1..<10).map { Self.frame(PixelRect(x: $0 % 4, y: 0, width: 4, height: 8), .over) }
@@ -85,7 +85,7 @@ import Testing
 @Suite struct `Frame sequence` {
     private static let size = PixelSize(6, 4)
 
-    /// Random frames; their colours tell them apart.
+    /// Random frames with distinct colors.
     private static func frames(_ count: Int, seed: UInt64) -> [ScriptedCoder.Frame] {
         var random = SeededRandom(seed)
         return (0..<count).map { index in
@@ -110,7 +110,7 @@ import Testing
     private static func open(_ coder: ScriptedCoder) throws -> DecodeSession {
         let manager = testHost().manager
         manager.addCoder(coder)
-        return try manager.openSession(badPicture)
+        return try manager.openSession(badImage)
     }
 
     @Test func `decodes each frame once from front to back`() throws {
@@ -123,7 +123,7 @@ import Testing
         #expect(coder.decoded == Array(frames.indices))
     }
 
-    @Test func `shows every frame of a coder that counts fewer`() throws {
+    @Test func `shows every frame of a coder that declares fewer`() throws {
         let frames = (0..<3).map {
             (FrameInfo(index: $0, rect: PixelRect(Self.size)), [UInt8](repeating: UInt8($0 + 1), count: 4))
         }
@@ -133,7 +133,7 @@ import Testing
         for index in [2, 0, 1] { #expect(try session.decodeFrame(index).pixels.packed.first == UInt8(index + 1)) }
     }
 
-    @Test func `ends where a coder waits for what never comes`() throws {
+    @Test func `ends if a coder waits for input that never arrives`() throws {
         let frame = FrameInfo(index: 0, rect: PixelRect(Self.size))
         let coder = ScriptedCoder(
             "waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
@@ -155,11 +155,11 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<20) func `replays no more than from where the canvas begins`(seed: Int) throws {
+    @Test(arguments: 0..<20) func `replays at most from the start of the canvas`(seed: Int) throws {
         let frames = Self.frames(30, seed: UInt64(seed))
         let coder = ScriptedCoder("cost", size: Self.size, frames: frames)
         let session = try Self.open(coder)
-        // Not always the nearest key frame: what is below one that is shown and taken away comes from before it.
+        // This is not always the nearest key frame: a frame with disposal "previous" uncovers older content.
         var timeline = FrameTimeline(canvas: Self.size)
         for frame in try session.frames() { timeline.append(frame) }
 
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `passes over frames that leave nothing behind`() throws {
+    @Test func `skips frames that leave nothing on the canvas`() throws {
         var frames = Self.frames(5, seed: 3)
         for index in frames.indices {
             frames[index].info.rect = PixelRect(x: 0, y: 0, width: 2, height: 2)
@@ -183,7 +183,7 @@ import Testing
         #expect(coder.decoded == [0, 4])
     }
 
-    @Test func `decodes nothing again that is on the canvas`() throws {
+    @Test func `does not decode again what is on the canvas`() throws {
         let coder = ScriptedCoder("again", size: Self.size, frames: Self.frames(3, seed: 4))
         let session = try Self.open(coder)
 

@@ -6,14 +6,14 @@ import Testing
 
 @testable import CoderHost
 
-/// A clock that goes as the test says.
+/// A clock that the test advances.
 final class TestClock: PlaybackClock {
     private let time = Mutex<UInt64>(1_000_000)
     var now: UInt64 { time.withLock { $0 } }
     func pass(milliseconds: Double) { time.withLock { $0 += UInt64(milliseconds * 1_000_000) } }
 }
 
-/// An animation whose frames are one pixel of their own number.
+/// An animation with one-pixel frames that contain their index.
 func numbered(
     _ count: Int, milliseconds: UInt32 = 100, loopCount: LoopCount = .infinite, size: PixelSize = PixelSize(1, 1)
 ) throws -> (image: AnimatedImage, coder: ScriptedCoder) {
@@ -26,7 +26,7 @@ func numbered(
     let coder = ScriptedCoder("numbers", size: size, frames: frames, loopCount: loopCount)
     let manager = testHost().manager
     manager.addCoder(coder)
-    return (try AnimatedImage(badPicture, manager: manager), coder)
+    return (try AnimatedImage(badImage, manager: manager), coder)
 }
 
 @Suite struct `Order of playing` {
@@ -40,14 +40,14 @@ func numbered(
         return result
     }
 
-    @Test func `is that of its mode`() {
+    @Test func `follows the mode`() {
         #expect(indices(.normal, 3, steps: 5) == [0, 1, 2, 0, 1, 2])
         #expect(indices(.reverse, 3, steps: 5) == [2, 1, 0, 2, 1, 0])
         #expect(indices(.bounce, 3, steps: 8) == [0, 1, 2, 1, 0, 1, 2, 1, 0])
         #expect(indices(.reversedBounce, 3, steps: 8) == [2, 1, 0, 1, 2, 1, 0, 1, 2])
     }
 
-    @Test(arguments: PlaybackMode.allCases) func `ends where a play ends`(mode: PlaybackMode) {
+    @Test(arguments: PlaybackMode.allCases) func `ends at the end of a play`(mode: PlaybackMode) {
         let once: [PlaybackMode: [Int]] = [
             .normal: [0, 1, 2], .reverse: [2, 1, 0], .bounce: [0, 1, 2, 1, 0], .reversedBounce: [2, 1, 0, 1, 2],
         ]
@@ -66,7 +66,7 @@ func numbered(
     }
 
     @Test(arguments: PlaybackMode.allCases, [2, 3, 7])
-    func `knows how far away a frame is`(mode: PlaybackMode, count: Int) {
+    func `computes the steps to a frame`(mode: PlaybackMode, count: Int) {
         var order = FrameOrder(mode, frameCount: count)
         for _ in 0..<4 * count {
             for wanted in 0..<count {
@@ -84,7 +84,7 @@ func numbered(
 }
 
 @Suite struct `Player` {
-    @Test func `shows frames for as long as they last`() throws {
+    @Test func `shows frames for their duration`() throws {
         let (image, _) = try numbered(3, milliseconds: 40)
         let clock = TestClock()
         let player = AnimatedImagePlayer(image, clock: clock)
@@ -99,7 +99,7 @@ func numbered(
 
         // 0 at 0 ms, 1 at 40 ms, 2 at 80 ms.
         #expect(seen == [0, 1, 2])
-        // Frame 2 is over at 120 ms, which is now.
+        // Frame 2 ends at 120 ms, which is now.
         #expect(player.nanosecondsToNext == 0)
         #expect(player.currentFrame?.pixels.packed.first == 2)
     }
@@ -127,7 +127,7 @@ func numbered(
         #expect(seen == expected)
     }
 
-    @Test func `leaves no frame out unless it may`() throws {
+    @Test func `skips no frame unless allowed`() throws {
         for skips in [false, true] {
             let (image, _) = try numbered(10)
             let clock = TestClock()
@@ -160,7 +160,7 @@ func numbered(
         #expect(player.currentLoop == plays)
     }
 
-    @Test func `stands still when paused, and goes to the beginning when stopped`() throws {
+    @Test func `keeps its position when paused, and returns to the start when stopped`() throws {
         let (image, _) = try numbered(5)
         let clock = TestClock()
         let player = AnimatedImagePlayer(image, clock: clock)
@@ -185,7 +185,7 @@ func numbered(
         #expect(player.currentFrame == nil)
     }
 
-    @Test func `goes to any frame and ignores those that are not there`() throws {
+    @Test func `seeks to any frame and ignores missing ones`() throws {
         let (image, _) = try numbered(5)
         let player = AnimatedImagePlayer(image, clock: TestClock())
         for index in [4, 0, 3, 3, 1] {
@@ -197,7 +197,7 @@ func numbered(
         #expect(player.currentIndex == 1)
     }
 
-    @Test func `shows frames without a duration as browsers do, or passes over them`() throws {
+    @Test func `shows frames without a duration like browsers, or skips them`() throws {
         #expect(DurationPolicy.browser.nanoseconds(.milliseconds(10)) == 100_000_000)
         #expect(DurationPolicy.browser.nanoseconds(.milliseconds(11)) == 11_000_000)
         #expect(DurationPolicy.browser.nanoseconds(.unknown) == 100_000_000)
@@ -211,7 +211,7 @@ func numbered(
         player.start()
         try player.update()
         clock.pass(milliseconds: 1)
-        // It ends, which is what matters.
+        // The call must return.
         try player.update()
         #expect((0..<3).contains(player.currentIndex))
     }
@@ -236,7 +236,7 @@ func numbered(
         return (AnimatedImagePlayer(image, mode: mode, clock: TestClock()), image)
     }
 
-    @Test func `keeps within its budget, and what is needed soonest`() throws {
+    @Test func `meets its budget and keeps the frames needed soonest`() throws {
         let (player, image) = try play(10, room: 3)
         try player.seek(to: 4)
         while try player.prepareNext() {}
@@ -245,7 +245,7 @@ func numbered(
         #expect((0..<10).filter { image.pool.frame(at: $0) != nil } == [4, 5, 6])
     }
 
-    @Test func `prepares backwards for one that plays backwards`() throws {
+    @Test func `prepares backwards for reverse playback`() throws {
         let (player, image) = try play(10, room: 3, .reverse)
         try player.update()
         while try player.prepareNext() {}
@@ -253,7 +253,7 @@ func numbered(
         #expect((0..<10).filter { image.pool.frame(at: $0) != nil } == [7, 8, 9])
     }
 
-    @Test func `serves two players at different places`() throws {
+    @Test func `serves two players at different positions`() throws {
         let (first, image) = try play(10, room: 4)
         let second = AnimatedImagePlayer(image, clock: TestClock())
         try first.seek(to: 0)
@@ -263,7 +263,7 @@ func numbered(
         #expect((0..<10).filter { image.pool.frame(at: $0) != nil } == [0, 1, 6, 7])
     }
 
-    @Test func `loads all frames and lets them go`() throws {
+    @Test func `loads and removes all frames`() throws {
         let (image, coder) = try numbered(5)
         try image.preloadAllFrames()
         #expect(image.areAllFramesLoaded)
@@ -273,7 +273,7 @@ func numbered(
         #expect(image.pool.byteCount == 0)
     }
 
-    @Test func `holds nothing with a budget of nothing`() throws {
+    @Test func `keeps nothing with a budget of 0`() throws {
         let (player, image) = try play(4, room: 0)
         try player.update()
         #expect(try !player.prepareNext())
@@ -289,7 +289,7 @@ func numbered(
         ([333, 333, 334], 1, [333, 333, 334]), ([100, 200, 50], 50, [2, 4, 1]), ([40, 40], 40, [1, 1]),
         ([0, 0], 0, [1, 1]), ([0, 30], 30, [1, 1]),
     ])
-    func `appear as often as the common divisor says`(milliseconds: [Int], unit: Int, counts: [Int]) {
+    func `appear according to the common divisor`(milliseconds: [Int], unit: Int, counts: [Int]) {
         let result = FrameRepetition.counts(milliseconds.map { .milliseconds(UInt32($0)) })
 
         #expect(result.unitMilliseconds == unit)
@@ -297,19 +297,19 @@ func numbered(
     }
 
     /// sixteen frames of 333 and 334 ms, 5.333 s in all.
-    @Test func `of the anchor's memory test are 5333`() {
+    @Test func `of SDWebImage's memory test are 5333`() {
         let durations = (0..<16).map { FrameDuration.milliseconds($0 < 11 ? 333 : 334) }
 
         #expect(FrameRepetition.counts(durations).counts.reduce(0, +) == 5333)
     }
 
-    @Test func `become frames again`() throws {
+    @Test func `convert back to frames`() throws {
         let frames = try [100, 200, 50].map { ImageFrame(try buffer(), duration: .milliseconds($0)) }
 
-        let (pictures, milliseconds) = FrameRepetition.pictures(of: frames)
-        let again = FrameRepetition.frames(of: pictures, milliseconds: milliseconds)
+        let (images, milliseconds) = FrameRepetition.images(of: frames)
+        let again = FrameRepetition.frames(of: images, milliseconds: milliseconds)
 
-        #expect(pictures.count == 7)
+        #expect(images.count == 7)
         #expect(milliseconds == 350)
         #expect(again.map(\.duration.milliseconds) == [100, 200, 50])
         #expect(zip(again, frames).allSatisfy { $0.pixels === $1.pixels })

@@ -17,7 +17,7 @@ import Testing
         return (player, clock)
     }
 
-    /// The frames that are seen when `milliseconds` pass `count` times.
+    /// The frames displayed when `milliseconds` pass `count` times.
     private func watch(_ player: AnimatedImagePlayer, _ clock: TestClock, _ count: Int) throws -> [Int] {
         try (0..<count).map { _ in
             clock.pass(milliseconds: 100)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `turn round in the middle of a frame, which stays`() throws {
+    @Test func `reverse the direction within a frame, which stays`() throws {
         let (player, clock) = try playing(4)
         clock.pass(milliseconds: 230)
         try player.update()
@@ -40,7 +40,7 @@ import Testing
         #expect(player.mode == .reverse)
         #expect(!player.isForward)
         #expect(player.position == 230 * Self.millisecond)
-        // The 30 ms that were seen of it are seen again.
+        // The 30 ms that already passed are played backwards.
         #expect(player.nanosecondsToNext == 30_000_000)
         clock.pass(milliseconds: 30)
         #expect(try player.update())
@@ -52,7 +52,7 @@ import Testing
         (.bounce, .bounce, [0, 1, 2]), (.reversedBounce, .reversedBounce, [3, 2, 1]),
     ]
 
-    @Test(arguments: turns.indices) func `turn round in every mode`(index: Int) throws {
+    @Test(arguments: turns.indices) func `reverse the direction in every mode`(index: Int) throws {
         let (mode, after, seen) = Self.turns[index]
         let (player, clock) = try playing(4, mode)
         #expect(try watch(player, clock, 1) == [mode == .normal || mode == .bounce ? 1 : 2])
@@ -63,7 +63,7 @@ import Testing
         #expect(try watch(player, clock, 3) == seen)
     }
 
-    @Test func `begin at the other end when the mode changes before anything is shown`() throws {
+    @Test func `begin at the other end if the mode changes before the first frame`() throws {
         let player = AnimatedImagePlayer(try numbered(5).image, clock: TestClock())
         player.mode = .reverse
         try player.update()
@@ -72,7 +72,7 @@ import Testing
         #expect(player.currentIndex == 4)
     }
 
-    @Test func `step over the ends`() throws {
+    @Test func `step with wraparound`() throws {
         let (player, _) = try playing(4)
         player.pause()
 
@@ -92,7 +92,7 @@ import Testing
     ]
 
     @Test(arguments: places.indices, [PlaybackMode.normal, .reverse])
-    func `go to any time`(place: Int, mode: PlaybackMode) throws {
+    func `seek to any time`(place: Int, mode: PlaybackMode) throws {
         let (player, _) = try playing(4, mode)
         let (at, index, position) = Self.places[place]
 
@@ -105,7 +105,7 @@ import Testing
         #expect(player.nanosecondsToNext == UInt64(rest * Self.millisecond))
     }
 
-    @Test func `stay inside however far one wants to go`() throws {
+    @Test func `clamp any seek to the valid range`() throws {
         let (player, _) = try playing(4)
         try player.seek(toPosition: .max)
         #expect(player.currentIndex == 3)
@@ -113,7 +113,7 @@ import Testing
         #expect(player.position == 0)
     }
 
-    @Test func `count the time at the speed that was set then`() throws {
+    @Test func `count elapsed time at the speed of that time`() throws {
         let (player, clock) = try playing(4)
         clock.pass(milliseconds: 40)
         player.playbackRate = 0.5
@@ -129,7 +129,7 @@ import Testing
         #expect(try player.update())
     }
 
-    @Test func `let time pass that nobody saw`() throws {
+    @Test func `ignore elapsed time on request`() throws {
         let (player, clock) = try playing(4)
         clock.pass(milliseconds: 5000)
         player.forgetElapsedTime()
@@ -137,7 +137,7 @@ import Testing
         #expect(player.position == 0)
     }
 
-    @Test func `begin again after the end, but go on after a step back`() throws {
+    @Test func `restart after the end, but continue after a step back`() throws {
         let (player, clock) = try playing(3, loopCount: .plays(1))
         #expect(try watch(player, clock, 4) == [1, 2, 2, 2])
         #expect(!player.isPlaying)
@@ -154,7 +154,7 @@ import Testing
         #expect(try watch(player, clock, 3) == [1, 2, 2])
     }
 
-    @Test func `tell how many frames were not seen`() throws {
+    @Test func `count skipped frames`() throws {
         let (player, clock) = try playing(10)
         player.skipsLateFrames = true
         clock.pass(milliseconds: 410)
@@ -163,8 +163,8 @@ import Testing
         #expect(player.skippedFrames == 3)
     }
 
-    /// Four thousand million seconds, four times: more nanoseconds than a number of 64 bits has.
-    @Test func `survive frames that last for ever`() throws {
+    /// Four frames of 4·10⁹ seconds: the nanoseconds exceed 64 bits.
+    @Test func `handle extremely long frames`() throws {
         let long = FrameDuration(.max, over: 1)
         let frames = (0..<4).map {
             (FrameInfo(index: $0, rect: PixelRect(PixelSize(1, 1)), duration: long), [UInt8(0)])
@@ -172,7 +172,7 @@ import Testing
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("long", frames: frames))
         let player = AnimatedImagePlayer(
-            try AnimatedImage(badPicture, manager: manager), mode: .reverse, clock: TestClock())
+            try AnimatedImage(badImage, manager: manager), mode: .reverse, clock: TestClock())
 
         for index in 0..<4 {
             try player.seek(to: index)
@@ -183,8 +183,8 @@ import Testing
         #expect(player.duration > 1_000_000_000_000_000_000)
     }
 
-    /// A thousand million plays a second: whoever catches up with them never comes back.
-    @Test func `come back however short the frames are`() throws {
+    /// 10⁹ plays per second: a player that catches up never returns.
+    @Test func `return however short the frames are`() throws {
         let short = FrameDuration(1, over: 4_000_000_000)
         let frames = (0..<2).map {
             (FrameInfo(index: $0, rect: PixelRect(PixelSize(1, 1)), duration: short), [UInt8(0)])
@@ -192,7 +192,7 @@ import Testing
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("short", frames: frames, loopCount: .infinite))
         let clock = TestClock()
-        let player = AnimatedImagePlayer(try AnimatedImage(badPicture, manager: manager), clock: clock)
+        let player = AnimatedImagePlayer(try AnimatedImage(badImage, manager: manager), clock: clock)
         player.durationPolicy = .exact
         player.skipsLateFrames = true
         try player.update()

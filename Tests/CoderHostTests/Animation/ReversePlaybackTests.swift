@@ -4,18 +4,18 @@ import Testing
 
 @testable import CoderHost
 
-/// How often frames are decoded that cannot be decoded alone.
+/// How often dependent frames are decoded.
 @Suite struct `Frames on the way` {
     private static let size = PixelSize(8, 8)
     private static let frameBytes = 8 * 8 * 4
 
-    /// An animation with one key frame: all others draw on the left half, and show their number there.
+    /// An animation with one key frame: all others draw their index on the left half.
     private func chain(
         _ count: Int, room: Int, isIndependent: Bool = true
     ) throws -> (image: AnimatedImage, coder: ScriptedCoder) {
         let part = PixelRect(x: 0, y: 0, width: 4, height: 8)
         let frames = (0..<count).map { index in
-            // What depends on the samples before it can as well cover the whole canvas.
+            // A frame with dependent samples may also cover the whole canvas.
             let rect = index == 0 || !isIndependent ? PixelRect(Self.size) : part
             let info = FrameInfo(
                 index: index, rect: rect, duration: .milliseconds(100), isIndependent: isIndependent || index == 0)
@@ -24,12 +24,12 @@ import Testing
         let coder = ScriptedCoder("chain", size: Self.size, frames: frames, loopCount: .infinite)
         let manager = testHost().manager
         manager.addCoder(coder)
-        let image = try AnimatedImage(badPicture, manager: manager)
+        let image = try AnimatedImage(badImage, manager: manager)
         image.pool.byteBudget = room * Self.frameBytes
         return (image, coder)
     }
 
-    /// Plays and checks every frame that is seen; between two frames others are prepared.
+    /// Plays and checks every displayed frame; prepares others between two frames.
     private func play(
         _ players: [AnimatedImagePlayer], _ clock: TestClock, frames: Int, preparing: Bool
     ) throws {
@@ -48,14 +48,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `are kept for one who plays backwards`(isIndependent: Bool) throws {
+    func `are kept for reverse playback`(isIndependent: Bool) throws {
         let (image, coder) = try chain(100, room: 10, isIndependent: isIndependent)
         let clock = TestClock()
         let player = AnimatedImagePlayer(image, mode: .reverse, clock: clock)
 
         try play([player], clock, frames: 99, preparing: false)
 
-        // One replay for every ten frames: 100 + 90 + … + 10. Without the pool it would be 100 + 99 + … + 1 = 5050.
+        // One replay per ten frames: 100 + 90 + … + 10. Without the pool: 100 + 99 + … + 1 = 5050.
         #expect(coder.decoded.count == 550)
         #expect(player.currentIndex == 0)
         #expect(image.pool.byteCount <= 10 * Self.frameBytes)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [PlaybackMode.reverse, .bounce, .reversedBounce, .normal])
-    func `are decoded once where all fit`(mode: PlaybackMode) throws {
+    func `are decoded once if all fit`(mode: PlaybackMode) throws {
         let (image, coder) = try chain(60, room: 60)
         let clock = TestClock()
 
@@ -84,7 +84,7 @@ import Testing
         #expect(coder.decoded.sorted() == Array(0..<60))
     }
 
-    @Test func `are not kept for one who plays forwards`() throws {
+    @Test func `are not kept for forward playback`() throws {
         let (image, _) = try chain(100, room: 10)
         let player = AnimatedImagePlayer(image, clock: TestClock())
 
@@ -93,7 +93,7 @@ import Testing
         #expect((0..<100).filter { image.pool.frame(at: $0) != nil } == [50])
     }
 
-    @Test func `are not decoded to and fro for two players`() throws {
+    @Test func `are not decoded alternately for two players`() throws {
         let (image, coder) = try chain(100, room: 20)
         let clock = TestClock()
         let players = (0..<2).map { _ in AnimatedImagePlayer(image, clock: clock) }
@@ -101,11 +101,11 @@ import Testing
 
         try play(players, clock, frames: 40, preparing: true)
 
-        // One after the other, each for itself, 80 frames at 50 or so on the way.
+        // Each player alone would need 80 frames at about 50 decodes.
         #expect(coder.decoded.count < 80 * 50 / 4)
     }
 
-    /// Any disposal, blending and dependence between samples.
+    /// Random disposal, blending and sample dependence.
     private static func mixed(_ count: Int, seed: UInt64) -> [ScriptedCoder.Frame] {
         var random = SeededRandom(seed)
         return (0..<count).map { index in
@@ -126,13 +126,13 @@ import Testing
     }
 
     @Test(arguments: 0..<40, PlaybackMode.allCases)
-    func `are those that are seen in order`(seed: Int, mode: PlaybackMode) throws {
+    func `equal the frames in sequential order`(seed: Int, mode: PlaybackMode) throws {
         let frames = Self.mixed(30, seed: UInt64(seed))
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("mixed", size: Self.size, frames: frames, loopCount: .infinite))
-        let inOrder = try AnimatedImage(badPicture, manager: manager)
+        let inOrder = try AnimatedImage(badImage, manager: manager)
         let expected = try frames.indices.map { try inOrder.frame(at: $0).pixels.packed }
-        let image = try AnimatedImage(badPicture, manager: manager)
+        let image = try AnimatedImage(badImage, manager: manager)
         var random = SeededRandom(UInt64(seed) + 77)
         image.pool.byteBudget = Int.random(in: 1...12, using: &random) * Self.frameBytes
         let clock = TestClock()

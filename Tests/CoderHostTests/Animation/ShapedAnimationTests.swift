@@ -4,9 +4,9 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// Animations whose frames are made smaller, or changed, when they are decoded.
+/// Animations whose frames are reduced or transformed during decoding.
 @Suite struct `Shaped animation` {
-    static let animations = ["pictures/three-frames.gif", "pictures/three-frames.webp", "apng/three-frames.png"]
+    static let animations = ["images/three-frames.gif", "images/three-frames.webp", "apng/three-frames.png"]
 
     private func open(
         _ name: String, _ options: DecodeOptions = DecodeOptions(), _ transformer: (any ImageTransformer)? = nil
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: animations)
-    func `has frames that are those of the full size, resampled`(name: String) throws {
+    func `has the resampled frames of the full size`(name: String) throws {
         let full = try open(name)
         let small = try open(name, .thumbnail(PixelSize(9, 9)))
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: animations, [1, 300, 1 << 20])
-    func `shares a budget of bytes among its frames`(name: String, limit: Int) throws {
+    func `divides a byte budget among its frames`(name: String, limit: Int) throws {
         let full = try open(name)
         let small = try open(name, .limited(toBytes: limit))
 
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: animations)
-    func `written again it is smaller, with the same times`(name: String) throws {
+    func `is smaller after writing, with the same durations`(name: String) throws {
         let small = try open(name, .thumbnail(PixelSize(10, 10)))
         let sink = MemorySink()
         var facts = small.info
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: animations)
-    func `is its first frame where only that is asked for, or fits`(name: String) throws {
+    func `is reduced to its first frame if requested, or if the format requires it`(name: String) throws {
         var first = DecodeOptions()
         first.firstFrameOnly = true
         let still = try open(name, first)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `that becomes larger than it may is an error, and nothing is written`() throws {
+    @Test func `above the file size limit is an error, and nothing is written`() throws {
         var options = EncodeOptions()
         options.maxFileSize = 100
         let sink = MemorySink()
@@ -119,11 +119,11 @@ import Testing
         #expect(sink.bytes.isEmpty)
     }
 
-    @Test func `in standard range has eight bits and says sRGB`() throws {
+    @Test func `in standard range has eight bits and declares sRGB`() throws {
         var options = DecodeOptions()
         options.dynamicRange = .standard
         let image = try AnimatedImage(
-            Bench.source(Fixture.named("pictures/icc-wide.png")), manager: Bench.manager, options)
+            Bench.source(Fixture.named("images/icc-wide.png")), manager: Bench.manager, options)
 
         let still = try image.image(at: 0)
         #expect(still.pixels.format.bits == 8)

@@ -3,9 +3,9 @@ import Glibc
 import ImageModel
 
 extension PixelBuffer {
-    /// Whether the rows, one after the other and without padding, are these bytes.
+    /// Whether the unpadded rows equal these bytes.
     ///
-    /// Fast without optimisation, and seen by the thread sanitizer as a reading of every byte.
+    /// Fast in debug builds, and visible to the thread sanitizer as a read of every byte.
     func isSame(as packed: [UInt8]) -> Bool {
         let count = bytesPerRow
         guard packed.count == count * size.height else { return false }
@@ -20,12 +20,12 @@ extension PixelBuffer {
         }
     }
 
-    /// ``packed`` for large pictures.
+    /// ``packed``, optimized for large images.
     var packedRows: [UInt8] {
         (0..<size.height).flatMap { y in withRow(y) { row in unsafe row.withUnsafeBytes { unsafe Array($0) } } }
     }
 
-    /// Writes one byte everywhere.
+    /// Sets every byte.
     func fill(_ byte: UInt8) {
         unsafe withUnsafeMutableBytes { _ = unsafe $0.initializeMemory(as: UInt8.self, repeating: byte) }
     }

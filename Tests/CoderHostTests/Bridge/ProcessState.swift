@@ -1,13 +1,13 @@
 import Glibc
 import TestSupport
 
-/// What a plugin could change of the process that it runs in.
+/// The process state that a plugin could change.
 struct ProcessState: Equatable {
     var mask: String?
     var locale: String
     var mark: String?
     var folder: String
-    /// Whether SIGTERM does what it does by itself.
+    /// Whether SIGTERM has its default action.
     var termination: Bool
 
     init() {
@@ -26,7 +26,7 @@ struct ProcessState: Equatable {
     }
 }
 
-/// The processes that show this name, oldest first.
+/// The processes with this name, oldest first.
 func processes(named name: String) -> [pid_t] {
     guard let listing = try? run(["pgrep", "-x", String(name.prefix(15))]) else { return [] }
     return listing.stdout.split(separator: "\n").compactMap { pid_t($0) }.sorted()

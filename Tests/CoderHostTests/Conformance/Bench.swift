@@ -3,9 +3,9 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// The plugins as they were built, reached the way an application reaches them.
+/// The built plugins, used like an application uses them.
 enum Bench {
-    /// In this process, also where a short time limit would choose a worker: sanitizers see nothing there.
+    /// Runs plugins in this process even with a short time limit, because sanitizers cannot see into workers.
     static let host = testHost(Repository.products)
     static var manager: CodersManager { host.manager }
 
@@ -15,7 +15,7 @@ enum Bench {
     static func decode(_ name: String) throws -> DecodedImage { try decode(Fixture.named(name)) }
     static func decode(_ bytes: [UInt8]) throws -> DecodedImage { try manager.decode(ImageSource(bytes)) }
 
-    /// Encodes, and says what was off.
+    /// Encodes an image and returns the warnings.
     static func encode(
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions()
     ) throws -> (bytes: [UInt8], warnings: [String]) {
@@ -24,14 +24,14 @@ enum Bench {
         return (sink.bytes, report.warnings)
     }
 
-    /// Encodes and decodes again.
+    /// Encodes and decodes an image.
     static func passThrough(
         _ image: DecodedImage, _ format: ImageFormat, options: CoderOptions = CoderOptions()
     ) throws -> DecodedImage {
         try decode(encode(image, to: format, options: options).bytes)
     }
 
-    /// The code of the error that `body` throws; nil where it throws none.
+    /// Returns the code of the error that `body` throws; nil if it throws none.
     static func code(_ body: () throws -> Void) -> CoderError.Code? {
         do {
             try body()
@@ -44,11 +44,11 @@ enum Bench {
         }
     }
 
-    /// A format that can be written, and options with which it loses as little as it can.
+    /// A writable format, with options for minimal loss.
     struct Target: Sendable, CustomTestStringConvertible {
         var format: ImageFormat
         var options: CoderOptions
-        /// Largest mean difference of a sample, of 255.
+        /// The largest mean difference of a sample, of 255.
         var tolerance: Double
         var testDescription: String { format.id }
     }
@@ -57,8 +57,7 @@ enum Bench {
         Target(format: "png", options: [:], tolerance: 0),
         Target(format: "jpeg", options: ["quality": .integer(100), "jpeg.subsampling": .string("444")], tolerance: 1),
         Target(format: "webp", options: ["lossless": .bool(true)], tolerance: 0),
-        // One picture of it is a still.
-        // 256 colours are all it has.
+        // A single image is a still. GIF has at most 256 colors.
         Target(format: "gif", options: ["gif.dither": .string("none")], tolerance: 6),
         Target(format: "heic", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "avif", options: ["lossless": .bool(true)], tolerance: 0),
@@ -70,7 +69,7 @@ enum Bench {
     static func target(_ format: ImageFormat) -> Target { targets.first { $0.format == format }! }
 }
 
-/// Pixels as RGBA of 8 bits, to look at one by one.
+/// 8-bit RGBA pixels for comparison.
 struct Pixels: Equatable {
     var width: Int
     var height: Int
@@ -95,9 +94,9 @@ struct Pixels: Equatable {
         return Array(samples[at..<at + 4])
     }
 
-    /// The picture as it is to be seen.
+    /// The image turned upright.
     ///
-    /// - Source: CIPA DC-008, tag 0x0112: which side of what is seen the 0th row and the 0th column are.
+    /// - Source: CIPA DC-008, tag 0x0112: the visual sides of the 0th row and the 0th column.
     func upright(_ orientation: Int) -> Pixels {
         let swaps = orientation >= 5
         var result = Pixels(
@@ -123,7 +122,7 @@ struct Pixels: Equatable {
         return result
     }
 
-    /// The mean difference of a sample; infinite for another size.
+    /// The mean difference of a sample; infinite for different sizes.
     func difference(_ other: Pixels) -> Double {
         guard width == other.width, height == other.height else { return .infinity }
         let sum = zip(samples, other.samples).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
@@ -132,7 +131,7 @@ struct Pixels: Equatable {
 }
 
 extension DecodedImage {
-    /// The pixels as they are to be seen.
+    /// The upright pixels.
     func seen() throws -> Pixels {
         let pixels = try Pixels(self.pixels)
         return info.orientationApplied ? pixels : pixels.upright(info.orientation?.rawValue ?? 1)
@@ -140,7 +139,7 @@ extension DecodedImage {
 
     func blob(_ kind: MetadataBlob.Kind) -> [UInt8]? { metadata.first { $0.kind == kind }?.bytes }
 
-    /// A picture that is computed.
+    /// Creates a computed image.
     static func made(
         _ width: Int, _ height: Int, _ format: PixelFormat, _ sample: (_ x: Int, _ y: Int, _ channel: Int) -> UInt8
     ) throws -> DecodedImage {
@@ -160,10 +159,10 @@ extension DecodedImage {
     }
 }
 
-/// The pictures of the library this project follows; only where they are present.
-struct ForeignPicture: Sendable, CustomTestStringConvertible {
+/// The images of SDWebImage, if present.
+struct ForeignImage: Sendable, CustomTestStringConvertible {
     static let folder = "\(Repository.root)/../shared/corpus/open/sdwebimage/Tests/Tests/Images"
-    /// In a work tree the corpus stands one folder further up.
+    /// In a git work tree, the corpus is one folder further up.
     static let otherFolder = "\(Repository.root)/../../shared/corpus/open/sdwebimage/Tests/Tests/Images"
 
     var name: String
@@ -175,5 +174,5 @@ struct ForeignPicture: Sendable, CustomTestStringConvertible {
 
     func decode() throws -> DecodedImage { try Bench.decode(try #require(bytes)) }
 
-    static let areThere = ForeignPicture("TestImage.jpg").bytes != nil
+    static let areThere = ForeignImage("TestImage.jpg").bytes != nil
 }

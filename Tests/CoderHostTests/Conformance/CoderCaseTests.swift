@@ -4,49 +4,49 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// The cases C-* of decoding, encoding and the list of coders, by their numbers; see Conformance.md.
+/// The cases C-* for decoding, encoding and the coder list; see Conformance.md.
 @Suite struct `Coder cases` {
-    @Test(arguments: ["pictures/f.jpg", "pictures/f.png", "pictures/rgba.png", "pictures/gray.jpg", "pictures/f.gif"])
-    func `C-02 C-03 C-04 C-05 what was decoded is whole and its own`(name: String) throws {
+    @Test(arguments: ["images/f.jpg", "images/f.png", "images/rgba.png", "images/gray.jpg", "images/f.gif"])
+    func `C-02 C-03 C-04 C-05 each decode returns its own complete buffer`(name: String) throws {
         let first = try Bench.decode(name)
         let second = try Bench.decode(name)
 
-        // Nothing is lazy and nothing is shared: two decodes are two buffers of the same pixels and the full size.
+        // Nothing is lazy or shared: two decodes return two buffers with the same pixels at full size.
         #expect(first.pixels !== second.pixels)
         #expect(first.pixels.size == Fixture.named(name).expect?.size)
         #expect(PixelDigest.of(first.pixels) == PixelDigest.of(second.pixels))
     }
 
     @Test func `C-05 a JPEG of one component stays gray`() throws {
-        let image = try Bench.decode("pictures/gray.jpg")
+        let image = try Bench.decode("images/gray.jpg")
 
         #expect(image.pixels.format == .gray8)
         #expect(try Bench.passThrough(image, "jpeg").pixels.format == .gray8)
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"))
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"))
     func `C-05 the foreign gray JPEG is 165 by 121`() throws {
-        let image = try ForeignPicture("MonochromeTestImage.jpg").decode()
+        let image = try ForeignImage("MonochromeTestImage.jpg").decode()
 
         #expect(image.pixels.size == PixelSize(165, 121))
         #expect(image.pixels.format == .gray8)
     }
 
     @Test(
-        .enabled(if: ForeignPicture.areThere, "the corpus is not there"),
+        .enabled(if: ForeignImage.areThere, "the corpus is not there"),
         arguments: [
             ("TestImage.jpg", 80, 60), ("TestImage.gif", 50, 50), ("TestImage.png", 300, 300),
             ("TestEXIF.png", 150, 200),
             ("TestImage.heic", 1440, 960), ("TestImage.heif", 1440, 960), ("TestICCProfile.jpg", 400, 300),
             ("TestHDR.heic", 600, 400), ("TestImageAnimated.webp", 990, 1050), ("TestLoopCount.gif", 72, 48),
         ])
-    func `C-02 C-12a C-13 C-14 C-18 foreign pictures have the sizes they are known by`(
+    func `C-02 C-12a C-13 C-14 C-18 foreign images have their known sizes`(
         name: String, width: Int, height: Int
     ) throws {
-        #expect(try ForeignPicture(name).decode().pixels.size == PixelSize(width, height))
+        #expect(try ForeignImage(name).decode().pixels.size == PixelSize(width, height))
     }
 
-    @Test func `C-08 a picture with alpha becomes a JPEG on white, with a warning`() throws {
+    @Test func `C-08 an image with alpha becomes a JPEG on white, with a warning`() throws {
         let image = try DecodedImage.made(16, 16, .rgba8) { _, _, channel in channel == 3 ? 0 : 10 }
 
         let (bytes, warnings) = try Bench.encode(image, to: "jpeg")
@@ -57,8 +57,8 @@ import Testing
         #expect(warnings.contains { $0.contains("alpha") })
     }
 
-    @Test func `C-12b a GIF without a loop extension plays once, and the other counts are told apart`() throws {
-        let looping = Fixture.named("pictures/three-frames.gif").bytes
+    @Test func `C-12b a GIF without a loop extension plays once, unlike other loop counts`() throws {
+        let looping = Fixture.named("images/three-frames.gif").bytes
         // Introducer, label, 11 "NETSCAPE2.0", 3, 1, count 2, end: 19 bytes (GIF89a section 26; Netscape's own).
         let mark = try #require(looping.firstRange(of: Array("NETSCAPE2.0".utf8)))
         var silent = looping
@@ -72,28 +72,28 @@ import Testing
         #expect(counts.map(\.plays) == [1, 0, 3])
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"))
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"))
     func `C-12b the foreign GIF without a loop extension plays once`() throws {
-        #expect(try ForeignPicture("TestLoopCount.gif").decode().info.loopCount.plays == 1)
-        #expect(try ForeignPicture("TestImage.gif").decode().info.loopCount == .infinite)
+        #expect(try ForeignImage("TestLoopCount.gif").decode().info.loopCount.plays == 1)
+        #expect(try ForeignImage("TestImage.gif").decode().info.loopCount == .infinite)
     }
 
     @Test(arguments: ["mif1", "heix", "hevc", "heic"])
-    func `C-13 C-14 HEIC and HEIF are told by their brand and decode alike`(brand: String) throws {
-        var bytes = Fixture.named("pictures/f.heic").bytes
+    func `C-13 C-14 HEIC and HEIF are recognized by their brand and decode alike`(brand: String) throws {
+        var bytes = Fixture.named("images/f.heic").bytes
         bytes.replaceSubrange(8..<12, with: Array(brand.utf8))
 
         let image = try Bench.decode(bytes)
 
         #expect(image.format == "heic")
-        #expect(PixelDigest.of(image.pixels) == Fixture.named("pictures/f.heic").expect?.pixelSHA256)
+        #expect(PixelDigest.of(image.pixels) == Fixture.named("images/f.heic").expect?.pixelSHA256)
     }
 
     @Test(arguments: [
         ("heic", "heif.bit-depth", 10), ("heic", "heif.bit-depth", 12), ("avif", "avif.bit-depth", 10),
         ("avif", "avif.bit-depth", 12),
     ])
-    func `C-13 ten and twelve bits go in and come out`(format: String, key: String, depth: Int) throws {
+    func `C-13 ten and twelve bits survive encoding`(format: String, key: String, depth: Int) throws {
         let image = try Bench.decode("conformance/sixteen-with-alpha.png")
 
         let again = try Bench.passThrough(
@@ -108,26 +108,26 @@ import Testing
         #expect(try Pixels(again.pixels).visible.difference(Pixels(image.pixels).visible) < 3)
     }
 
-    // MARK: C-15, the list of coders
+    // MARK: C-15, the coder list
 
-    @Test func `C-15 an empty source can not be decoded, and says so with a type`() {
+    @Test func `C-15 an empty source is a typed error`() {
         let empty = ImageSource([])
 
         #expect(!Bench.manager.canDecode(empty))
         #expect(Bench.code { _ = try Bench.manager.decode(empty) } == .unrecognizedFormat)
     }
 
-    @Test func `C-15 an undefined format can be written, PNG with alpha and JPEG without`() throws {
-        let clear = try Bench.manager.encode(Bench.decode("pictures/rgba.png"))
-        let opaque = try Bench.manager.encode(Bench.decode("pictures/f.png"))
+    @Test func `C-15 the default format is PNG with alpha and JPEG without`() throws {
+        let clear = try Bench.manager.encode(Bench.decode("images/rgba.png"))
+        let opaque = try Bench.manager.encode(Bench.decode("images/f.png"))
 
         #expect(Bench.manager.canEncode(to: nil))
         #expect(try Bench.decode(clear).format == "png")
         #expect(try Bench.decode(opaque).format == "jpeg")
     }
 
-    @Test func `C-15 a format that nobody writes is an error that names those that can be written`() throws {
-        let image = try Bench.decode("pictures/f.png")
+    @Test func `C-15 the error for an unwritable format lists the writable ones`() throws {
+        let image = try Bench.decode("images/f.png")
 
         #expect(!Bench.manager.canEncode(to: "bpg"))
         let error = #expect(throws: CoderError.self) { _ = try Bench.manager.encode(image, to: "bpg") }
@@ -148,43 +148,43 @@ import Testing
     }
 
     @Test(arguments: ["lossless", "lossy", "lossy-alpha", "lossless-alpha"])
-    func `C-18 still WebP decodes to what its library makes of it`(name: String) throws {
-        // dwebp wrote the PAM beside it.
+    func `C-18 a still WebP decodes like its reference library`(name: String) throws {
+        // dwebp wrote the PAM file.
         let bytes = try #require(readFile(Repository.fixture("webp/\(name).webp")))
         let expected = try Bench.decode(try #require(readFile(Repository.fixture("webp/\(name).pam"))))
 
         #expect(try PixelHash.hex(Bench.decode(bytes).pixels) == PixelHash.hex(expected.pixels))
     }
 
-    @Test func `C-21 a thumbnail is embedded when it is asked for`() throws {
-        let image = try Bench.decode("pictures/photo.png")
+    @Test func `C-21 a thumbnail is embedded on request`() throws {
+        let image = try Bench.decode("images/photo.png")
 
         let plain = try Bench.encode(image, to: "heic").bytes
         let with = try Bench.encode(image, to: "heic", options: ["heif.thumbnail": .integer(64)]).bytes
 
         #expect(try thumbnails(plain).isEmpty)
-        // 160 × 120, the longest side made 64.
+        // 160 × 120 with the longest side reduced to 64.
         #expect(try thumbnails(with).map(\.size) == [PixelSize(64, 48)])
         #expect(try thumbnailPixels(with).size == PixelSize(64, 48))
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"))
-    func `C-21 the foreign HEIC has no thumbnail, and one of 320 after it was asked for`() throws {
-        let picture = ForeignPicture("TestImage.heic")
-        let image = try picture.decode()
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"))
+    func `C-21 the foreign HEIC has no thumbnail, and one of 320 on request`() throws {
+        let file = ForeignImage("TestImage.heic")
+        let image = try file.decode()
 
         let with = try Bench.encode(
             image, to: "heic", options: ["heif.thumbnail": .integer(320), "effort": .integer(0)]
         ).bytes
 
-        #expect(try thumbnails(try #require(picture.bytes)).isEmpty)
+        #expect(try thumbnails(try #require(file.bytes)).isEmpty)
         let size = try #require(try thumbnails(with).first?.size)
-        // The system encoder of the reference says 320 × 212; 320 · 960 / 1440 is 213.3.
+        // The reference's system encoder produces 320 × 212; 320 · 960 / 1440 is 213.3.
         #expect(size.width == 320)
         #expect((212...214).contains(size.height))
-        // The reference file with brand mif1 brings one of 240 × 160.
+        // The reference file with brand mif1 contains one of 240 × 160.
         #expect(
-            try thumbnails(try #require(ForeignPicture("TestImage.heif").bytes)).map(\.size) == [PixelSize(240, 160)])
+            try thumbnails(try #require(ForeignImage("TestImage.heif").bytes)).map(\.size) == [PixelSize(240, 160)])
     }
 
     private func thumbnails(_ bytes: [UInt8]) throws -> [ImageInfo] {
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: Bench.targets)
-    func `C-27 a frame that is in memory becomes a file`(target: Bench.Target) throws {
+    func `C-27 a frame in memory is written to a file`(target: Bench.Target) throws {
         let image = try DecodedImage.made(100, 100, .rgb8) { _, _, channel in [200, 100, 0][channel] }
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -208,8 +208,8 @@ import Testing
     }
 
     @Test(arguments: Bench.targets)
-    func `C-28 how rows are aligned changes nothing`(target: Bench.Target) throws {
-        // 10 × 8 RGBA: rows of 40 bytes, and the same in rows of 64 whose tail is noise.
+    func `C-28 row alignment does not change the output`(target: Bench.Target) throws {
+        // 10 × 8 RGBA with rows of 40 bytes, and the same with rows of 64 that end with noise.
         let packed = try DecodedImage.made(10, 8, .rgba8) { x, y, channel in
             channel == 3 ? 255 : UInt8(x * 20 + y * 3 + channel * 10)
         }
@@ -222,21 +222,21 @@ import Testing
         #expect(first == second)
     }
 
-    @Test func `C-29 an orientation that only XMP tells is reported, and the pixels are as stored`() throws {
-        let image = try Bench.decode("pictures/orientation-3-in-xmp-only.jpg")
+    @Test func `C-29 an orientation stored only in XMP is reported, and the pixels stay as stored`() throws {
+        let image = try Bench.decode("images/orientation-3-in-xmp-only.jpg")
 
         #expect(image.info.orientation == .down)
         #expect(!image.info.orientationApplied)
-        // The digest is djpeg's, which knows no orientation.
+        // The digest is djpeg's, which ignores the orientation.
         #expect(
-            PixelDigest.of(image.pixels) == Fixture.named("pictures/orientation-3-in-xmp-only.jpg").expect?.pixelSHA256)
+            PixelDigest.of(image.pixels) == Fixture.named("images/orientation-3-in-xmp-only.jpg").expect?.pixelSHA256)
     }
 
     @Test func `C-30 a palette with alpha keeps both`() throws {
         let image = try Bench.decode("conformance/indexed-with-alpha.png")
         let pixels = try Pixels(image.pixels)
 
-        // As pngtopam shows them: full, two thirds.
+        // As pngtopam decodes them: opaque, two thirds.
         #expect(pixels[0, 0] == [0x13, 0x1E, 0x9A, 0xFF])
         #expect(pixels[11, 0] == [0x42, 0x19, 0x85, 0xAA])
         #expect(pixels[6, 2] == [0xFA, 0xEB, 0x14, 0xFF])
@@ -254,10 +254,10 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"))
-    func `C-30 the foreign indexed and 16-bit pictures`() throws {
-        let indexed = try Pixels(try ForeignPicture("IndexedPNG.png").decode().pixels)
-        let deep = try ForeignPicture("RGBA16PNG.png").decode()
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"))
+    func `C-30 the foreign indexed and 16-bit images`() throws {
+        let indexed = try Pixels(try ForeignImage("IndexedPNG.png").decode().pixels)
+        let deep = try ForeignImage("RGBA16PNG.png").decode()
 
         for (sample, expected) in zip(indexed[100, 1], [0.60, 0.91, 0.91, 0.20]) {
             #expect(abs(Double(sample) / 255 - expected) <= 0.01)
@@ -268,7 +268,7 @@ import Testing
 }
 
 extension PixelBuffer {
-    /// The rows one after the other, without padding.
+    /// The rows without padding.
     var bytes: [UInt8] {
         var all: [UInt8] = []
         for y in 0..<size.height {
@@ -278,9 +278,9 @@ extension PixelBuffer {
     }
 }
 
-/// Buffers whose rows are longer than their pixels.
+/// Buffers with padded rows.
 enum PaddedBuffer {
-    /// The same pixels with `stride` bytes from row to row; what lies between is 0xA5.
+    /// The same pixels with `stride` bytes per row; padding bytes are 0xA5.
     static func copy(_ buffer: PixelBuffer, stride: Int) -> PixelBuffer {
         let count = stride * buffer.size.height
         let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)

@@ -4,9 +4,9 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// What colours mean stays with the pixels, whatever the format can say.
+/// The meaning of colors is preserved in every format.
 @Suite struct `Colors through the host` {
-    private func picture(_ points: CodePoints?, gamma: UInt32? = nil) throws -> DecodedImage {
+    private func sample(_ points: CodePoints?, gamma: UInt32? = nil) throws -> DecodedImage {
         var image = try DecodedImage.made(24, 16, .rgb8) { x, y, channel in UInt8((x * 9 + y * 5 + channel * 60) % 256)
         }
         image.info.color.codePoints = points
@@ -16,7 +16,7 @@ import Testing
 
     private static let displayP3 = CodePoints(primaries: 12, transfer: 13, matrix: 0, isFullRange: true)
 
-    /// What the pixels look like on a screen of sRGB.
+    /// The pixels on an sRGB display.
     private func onScreen(_ image: DecodedImage) throws -> Pixels {
         var image = image
         try image.convertColors(to: .sRGB)
@@ -24,19 +24,19 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "webp", "png", "heic", "avif"] as [ImageFormat])
-    func `code points go on as themselves or as a profile`(format: ImageFormat) throws {
-        let image = try picture(Self.displayP3)
+    func `code points are stored directly or as a profile`(format: ImageFormat) throws {
+        let image = try sample(Self.displayP3)
 
         let again = try Bench.passThrough(image, format, options: Bench.target(format).options)
 
         #expect(try onScreen(again).difference(onScreen(image)) < 1.5)
-        // If the colours had been forgotten, this is how far off they would be.
+        // The difference if the colors were ignored.
         #expect(try onScreen(image).difference(Pixels(image.pixels)) > 4)
     }
 
     @Test(arguments: ["jpeg", "webp", "png", "heic", "avif"] as [ImageFormat])
-    func `an exponent goes on as itself or as a profile`(format: ImageFormat) throws {
-        let image = try picture(nil, gamma: 100_000)
+    func `a gamma exponent is stored directly or as a profile`(format: ImageFormat) throws {
+        let image = try sample(nil, gamma: 100_000)
 
         let again = try Bench.passThrough(image, format, options: Bench.target(format).options)
 
@@ -44,29 +44,29 @@ import Testing
         #expect(try onScreen(image).difference(Pixels(image.pixels)) > 20)
     }
 
-    @Test func `sRGB brings no profile along`() throws {
-        let (bytes, warnings) = try Bench.encode(picture(.sRGB), to: "jpeg")
+    @Test func `sRGB is stored without a profile`() throws {
+        let (bytes, warnings) = try Bench.encode(sample(.sRGB), to: "jpeg")
 
         #expect(try Bench.decode(bytes).blob(.icc) == nil)
         #expect(warnings.isEmpty)
     }
 
     @Test(arguments: [16, 18] as [UInt8])
-    func `light that no profile can tell is warned of`(transfer: UInt8) throws {
+    func `a transfer function that no profile can describe is a warning`(transfer: UInt8) throws {
         let points = CodePoints(primaries: 9, transfer: transfer, matrix: 0, isFullRange: true)
 
-        let (_, warnings) = try Bench.encode(picture(points), to: "jpeg")
-        #expect(warnings.contains { $0.contains("cannot say") && $0.contains("sRGB") })
-        // Made sRGB there is nothing to warn of.
-        var image = try picture(points)
+        let (_, warnings) = try Bench.encode(sample(points), to: "jpeg")
+        #expect(warnings.contains { $0.contains("cannot store the color space") && $0.contains("sRGB") })
+        // After conversion to sRGB there is no warning.
+        var image = try sample(points)
         try image.convertColors(to: .sRGB)
         #expect(try Bench.encode(image, to: "jpeg").warnings.isEmpty)
     }
 
     @Test(arguments: [0, 40, 128, 700])
-    func `a profile that is damaged is a warning, and the picture is there`(count: Int) throws {
+    func `a damaged profile is a warning, and the image is decoded`(count: Int) throws {
         var random = SeededRandom(UInt64(count))
-        var image = try picture(nil)
+        var image = try sample(nil)
         image.metadata = [MetadataBlob(.icc, (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })]
         image.info.color.hasProfile = true
         let before = try Pixels(image.pixels)
@@ -77,8 +77,8 @@ import Testing
         #expect(try Pixels(image.pixels) == before)
     }
 
-    @Test func `asked for sRGB, a thumbnail of a wide space is converted once`() throws {
-        let source = Bench.source(Fixture.named("pictures/icc-wide.png"))
+    @Test func `a wide-gamut thumbnail is converted to sRGB once`() throws {
+        let source = Bench.source(Fixture.named("images/icc-wide.png"))
         var options = DecodeOptions.thumbnail(PixelSize(12, 12))
         let wide = try Bench.manager.decode(source, options)
         options.convertsToSRGB = true

@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Hints, and pictures that wait with decoding: C-10, C-22, C-23, C-26.
+/// Hints, and lazily decoded images: C-10, C-22, C-23, C-26.
 @Suite struct `Decode options` {
     @Test(arguments: [
         (PixelSize(5250, 3450), 60 << 20, 1, PixelSize(4892, 3214)),
@@ -14,7 +14,7 @@ import Testing
         (PixelSize(80, 60), 1, 1, PixelSize(1, 1)),
         (PixelSize(50, 50), 12_500, 5, PixelSize(25, 25)),
         (PixelSize(100, 20_000), 60 << 20, 1, PixelSize(100, 20_000)),
-        // Lines, which the formula alone would leave too large.
+        // Lines, for which the formula alone yields too much.
         (PixelSize(10_000, 1), 1, 1, PixelSize(1, 1)),
         (PixelSize(10_000, 1), 400, 1, PixelSize(100, 1)),
         (PixelSize(1, 10_000), 400, 2, PixelSize(1, 50)),
@@ -24,21 +24,21 @@ import Testing
         var options = DecodeOptions.limited(toBytes: limit)
 
         #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
-        // It comes before the box, and keeps the aspect.
+        // The byte limit is applied before the box, and keeps the aspect ratio.
         options.thumbnailSize = PixelSize(3, 3)
         options.preservesAspectRatio = false
         #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
     }
 
-    @Test func `a budget holds for pixels of eight bytes, too`() {
+    @Test func `a budget also holds for pixels of eight bytes`() {
         let size = DecodeOptions.limited(toBytes: 8000).targetSize(for: PixelSize(100, 100), .rgba16)
 
         #expect(size.width * size.height * 8 <= 8000)
     }
 
     @Test(arguments: [PixelSize(0, 0), PixelSize(0, 10), PixelSize(10, 0), PixelSize(-5, -5), PixelSize(100, 100)])
-    func `C-22 a box without a side, or larger than the picture, leaves it as it is`(box: PixelSize) throws {
-        let fixture = Fixture.named("pictures/f.png")
+    func `C-22 a box without a side, or larger than the image, does not change it`(box: PixelSize) throws {
+        let fixture = Fixture.named("images/f.png")
 
         let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box))
 
@@ -57,7 +57,7 @@ import Testing
 
     // MARK: Hints
 
-    @Test func `C-26 a hint chooses among coders that claim the same bytes`() throws {
+    @Test func `C-26 a hint selects among coders that recognize the same bytes`() throws {
         let manager = testHost().manager
         manager.addCoder(
             ScriptedCoder("raw", size: PixelSize(30, 20), formats: [("x-raw", ["nef"], "com.test.raw")]))
@@ -67,29 +67,29 @@ import Testing
         func size(_ change: (inout DecodeOptions) -> Void) throws -> PixelSize {
             var options = DecodeOptions()
             change(&options)
-            return try manager.decode(badPicture, options).pixels.size
+            return try manager.decode(badImage, options).pixels.size
         }
 
-        // Added last is asked first.
+        // The last added coder is asked first.
         #expect(try size { _ in } == PixelSize(16, 12))
         #expect(try size { $0.fileExtensionHint = "NEF" } == PixelSize(30, 20))
         #expect(try size { $0.typeHint = "com.test.raw" } == PixelSize(30, 20))
         #expect(try size { $0.typeHint = "x-raw" } == PixelSize(30, 20))
-        // The type comes before the extension.
+        // The type has precedence over the extension.
         #expect(
             try size {
                 $0.fileExtensionHint = "nef"
                 $0.typeHint = "com.test.tiff"
             } == PixelSize(16, 12))
-        // What nobody knows is as if it were not there.
+        // Unknown hints are ignored.
         #expect(try size { $0.typeHint = "image/unheard-of" } == PixelSize(16, 12))
     }
 
     @Test(arguments: ["gif", "heic", "webp", "jpg"])
-    func `a hint that is wrong is dropped`(suffix: String) throws {
+    func `a wrong hint is ignored`(suffix: String) throws {
         var options = DecodeOptions()
         options.fileExtensionHint = suffix
-        let fixture = Fixture.named("pictures/f.png")
+        let fixture = Fixture.named("images/f.png")
 
         let image = try Bench.manager.decode(Bench.source(fixture), options)
 
@@ -97,14 +97,14 @@ import Testing
         #expect(PixelDigest.of(image.pixels) == fixture.expect?.pixelSHA256)
     }
 
-    // MARK: Lazy pictures
+    // MARK: Lazy images
 
-    @Test func `C-10 C-23 a lazy picture is decoded when it is first asked for, and once`() throws {
+    @Test func `C-10 C-23 a lazy image is decoded once, on first access`() throws {
         let coder = ScriptedCoder("lazy", size: PixelSize(4, 4))
         let manager = testHost().manager
         manager.addCoder(coder)
 
-        let image = try LazyImage(badPicture, manager: manager)
+        let image = try LazyImage(badImage, manager: manager)
 
         #expect(image.info.size == PixelSize(4, 4))
         #expect(!image.isDecoded)
@@ -115,8 +115,8 @@ import Testing
         #expect(coder.decoded == [0])
     }
 
-    @Test func `a lazy picture that is damaged says so every time`() throws {
-        let bytes = Array(Fixture.named("pictures/photo.png").bytes.prefix(2000))
+    @Test func `a damaged lazy image throws at every access`() throws {
+        let bytes = Array(Fixture.named("images/photo.png").bytes.prefix(2000))
         let image = try LazyImage(ImageSource(bytes), manager: Bench.manager)
 
         #expect(Bench.code { _ = try image.decoded() } == .truncated)
@@ -124,11 +124,11 @@ import Testing
         #expect(!image.isDecoded)
     }
 
-    @Test func `C-22 a lazy thumbnail has its size when it is decoded`() throws {
+    @Test func `C-22 a lazy thumbnail has the requested size after decoding`() throws {
         let image = try LazyImage(
-            Bench.source(Fixture.named("pictures/photo.jpg")), manager: Bench.manager, .thumbnail(PixelSize(10, 10)))
+            Bench.source(Fixture.named("images/photo.jpg")), manager: Bench.manager, .thumbnail(PixelSize(10, 10)))
 
-        #expect(image.info.size == Fixture.named("pictures/photo.jpg").expect?.size)
+        #expect(image.info.size == Fixture.named("images/photo.jpg").expect?.size)
         #expect(max(try image.decoded().pixels.size.width, try image.decoded().pixels.size.height) == 10)
     }
 }

@@ -4,7 +4,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// Light above that of a screen: C-32, and of C-34 what has no gain map.
+/// Brightness above white: C-32, and C-34 without gain maps.
 @Suite struct `Dynamic range` {
     private func decode(_ source: ImageSource, _ range: DynamicRange?) throws -> DecodedImage {
         var options = DecodeOptions()
@@ -30,10 +30,10 @@ import Testing
     }
 
     @Test(
-        .enabled(if: ForeignPicture.areThere, "the corpus is not there"),
+        .enabled(if: ForeignImage.areThere, "the corpus is not there"),
         arguments: [("TestHDR.heic", PixelSize(600, 400)), ("TestHDR.avif", PixelSize(2048, 858))])
-    func `C-32 the foreign pictures are bright or not, as it is asked for`(name: String, size: PixelSize) throws {
-        let source = ImageSource(try #require(ForeignPicture(name).bytes))
+    func `C-32 the foreign images have the requested dynamic range`(name: String, size: PixelSize) throws {
+        let source = ImageSource(try #require(ForeignImage(name).bytes))
         let asStored = CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true)
 
         let high = try decode(source, .high)
@@ -45,8 +45,8 @@ import Testing
         #expect(standard.pixels.size == size)
     }
 
-    /// One shade of PQ with the primaries of BT.2020, as a PNG with cICP.
-    private func picture(_ code: UInt16) throws -> ImageSource {
+    /// One gray level in PQ with the primaries of BT.2020, as a PNG with cICP.
+    private func shade(_ code: UInt16) throws -> ImageSource {
         let pixels = try PixelBuffer(size: PixelSize(4, 4), format: .rgb16)
         for y in 0..<4 {
             pixels.withMutableRow(y) { row in
@@ -61,10 +61,10 @@ import Testing
         return ImageSource(try Bench.encode(image, to: "png").bytes)
     }
 
-    /// 28947 is 50.75 cd/m² by ST 2084, a quarter of white: 0.537 by the curve of sRGB.
+    /// 28947 is 50.75 cd/m² by ST 2084, a quarter of white: 0.537 on the sRGB curve.
     @Test(arguments: [(0, 0), (28_947, 137), (65_535, 255)] as [(UInt16, UInt8)])
-    func `C-32 light below that of a screen stays, and none is above it`(code: UInt16, level: UInt8) throws {
-        let source = try picture(code)
+    func `C-32 brightness below white is kept, and the rest is limited to white`(code: UInt16, level: UInt8) throws {
+        let source = try shade(code)
 
         expectHigh(try decode(source, .high), CodePoints(primaries: 9, transfer: 16, matrix: 0, isFullRange: true))
         let standard = try decode(source, .standard)
@@ -73,19 +73,19 @@ import Testing
         for value in [color.red, color.green, color.blue] { #expect(abs(Int(value) - Int(level)) <= 1) }
     }
 
-    @Test func `C-32 a small picture is brought down like a large one`() throws {
+    @Test func `C-32 a reduced image is tone mapped like a full one`() throws {
         var options = DecodeOptions.thumbnail(PixelSize(2, 2))
         options.dynamicRange = .standard
 
-        let image = try Bench.manager.decode(picture(28_947), options)
+        let image = try Bench.manager.decode(shade(28_947), options)
 
         expectStandard(image)
         #expect(image.pixels.size == PixelSize(2, 2))
     }
 
     @Test(arguments: ["heic", "avif", "png"] as [ImageFormat])
-    func `C-34 bright pictures are written with their depth and code points`(format: ImageFormat) throws {
-        let image = try decode(picture(28_947), .high)
+    func `C-34 HDR images are written with their depth and code points`(format: ImageFormat) throws {
+        let image = try decode(shade(28_947), .high)
 
         let again = try Bench.passThrough(image, format)
 

@@ -3,8 +3,8 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite struct `Thumbnails that the host hands to an encoder` {
-    /// Encodes a flat picture with a thumbnail of its own; answers whether the coder took it.
+@Suite struct `Thumbnails passed to an encoder` {
+    /// Encodes a flat image with its own thumbnail; returns whether the coder accepted it.
     private func encode(_ format: ImageFormat) throws -> (took: Bool, bytes: [UInt8]) {
         let coder = try #require(Bench.manager.encoders(for: format).first?.coder)
         let encoder = try coder.makeEncoder(SessionContext(options: ["effort": .integer(1)]))
@@ -26,7 +26,7 @@ import Testing
         return (took, sink.bytes)
     }
 
-    @Test(arguments: ["jpeg", "heic", "avif"] as [ImageFormat]) func `come back`(format: ImageFormat) throws {
+    @Test(arguments: ["jpeg", "heic", "avif"] as [ImageFormat]) func `are stored`(format: ImageFormat) throws {
         let (took, bytes) = try encode(format)
         #expect(took)
         let found = try Bench.manager.withSession(ImageSource(bytes)) { session throws(CoderError) in
@@ -37,7 +37,7 @@ import Testing
         #expect(abs(Int(sample) - 200) <= 4)
     }
 
-    @Test func `are refused where the format has no place for them`() throws {
+    @Test func `are refused if the format cannot store them`() throws {
         let (took, bytes) = try encode("png")
         #expect(!took)
         let size = try Bench.manager.decode(ImageSource(bytes)).pixels.size

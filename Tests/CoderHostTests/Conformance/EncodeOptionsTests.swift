@@ -4,9 +4,9 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// What the host does for an encoder: C-08, C-09, C-21, V10.
+/// The work of the host for an encoder: C-08, C-09, C-21, V10.
 @Suite struct `Encode options` {
-    /// Something that does not compress well.
+    /// An image that does not compress well.
     static let noise = Result {
         try DecodedImage.made(160, 120, .rgb8) { x, y, channel in
             UInt8(truncatingIfNeeded: (x &* 7919 ^ y &* 104_729 &+ channel &* 31) &* 2_654_435_761 >> 7)
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "webp", "heic", "avif"] as [ImageFormat])
-    func `C-09 a largest file size is kept to, with the best quality that does`(format: ImageFormat) throws {
+    func `C-09 a file size limit is met with the best possible quality`(format: ImageFormat) throws {
         let image = try Self.noise.get()
         func size(_ quality: Double) throws -> Int {
             var options = EncodeOptions()
@@ -31,12 +31,12 @@ import Testing
         #expect(bytes.count <= limit)
         #expect(bytes.count > worst)
         #expect(try Bench.decode(bytes).pixels.size == image.pixels.size)
-        // One more step of quality would be too large.
+        // The next higher quality would be too large.
         let quality = try (1...100).last { try size(Double($0)) == bytes.count }
         if let quality, quality < 100 { #expect(try size(Double(quality + 1)) > limit) }
     }
 
-    @Test func `a file size that no quality keeps to is an error that says how small it gets`() throws {
+    @Test func `the error for an unreachable file size states the smallest size`() throws {
         let image = try Self.noise.get()
         var options = EncodeOptions()
         options.maxFileSize = 100
@@ -49,7 +49,7 @@ import Testing
         #expect(lossless?.hint?.contains("lossy format") == true)
     }
 
-    @Test func `a format without a quality keeps to a size that is large enough`() throws {
+    @Test func `a format without a quality meets a sufficient file size`() throws {
         var options = EncodeOptions()
         options.maxFileSize = 1 << 20
         options.quality = 50
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [RGBAColor.black, .white, RGBAColor(red: 0, green: 128, blue: 255)])
-    func `C-08 a background is seen through what is transparent`(color: RGBAColor) throws {
+    func `C-08 the background is visible behind transparent pixels`(color: RGBAColor) throws {
         let clear = try DecodedImage.made(16, 16, .rgba8) { _, _, channel in channel == 3 ? 0 : 77 }
         var options = EncodeOptions(["quality": .integer(100), "jpeg.subsampling": .string("444")])
         options.background = color
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: Bench.targets)
-    func `V10 a largest size is kept to by every encoder`(target: Bench.Target) throws {
+    func `V10 every encoder meets a maximum size`(target: Bench.Target) throws {
         var options = EncodeOptions(target.options)
         options.maxPixelSize = PixelSize(50, 50)
 
@@ -81,8 +81,8 @@ import Testing
         #expect(try Bench.decode(bytes).pixels.size == PixelSize(50, 38))
     }
 
-    @Test func `V10 a largest size is that of the picture as it is seen, and enlarges nothing`() throws {
-        let image = try Bench.decode("pictures/orientation-6.jpg")
+    @Test func `V10 a maximum size applies to the upright image and never enlarges`() throws {
+        let image = try Bench.decode("images/orientation-6.jpg")
         var options = EncodeOptions()
         options.maxPixelSize = PixelSize(100, 10)
 
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "heic", "avif"] as [ImageFormat])
-    func `C-21 the host makes a thumbnail of 320 pixels at most`(format: ImageFormat) throws {
+    func `C-21 the host creates a thumbnail of at most 320 pixels`(format: ImageFormat) throws {
         let image = try DecodedImage.made(400, 300, .rgb8) { x, y, channel in UInt8([x / 2, y / 2, 90][channel]) }
         var options = EncodeOptions()
         options.embedsThumbnail = true
@@ -107,12 +107,12 @@ import Testing
         #expect(try Bench.decode(bytes).pixels.size == PixelSize(400, 300))
     }
 
-    @Test func `C-21 a thumbnail that has no place is left out with a warning`() throws {
+    @Test func `C-21 a thumbnail that the format cannot store is left out with a warning`() throws {
         var options = EncodeOptions()
         options.embedsThumbnail = true
 
         let report = try Bench.manager.encode(Self.noise.get(), to: "png", options, into: MemorySink())
 
-        #expect(report.warnings.contains { $0.contains("no thumbnail") })
+        #expect(report.warnings.contains { $0.contains("cannot store a thumbnail") })
     }
 }

@@ -1,11 +1,12 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
-/// The check that every coder has to pass with every file: V1 … V5, V8 and V9.
+/// The generic check of every coder with every file: V1 … V5, V8 and V9.
 ///
-/// V6, V7 and V10 ask for thumbnails and for scaling while encoding: see ThumbnailTests and EncodeOptionsTests.
+/// V6, V7 and V10 need thumbnails and scaling while encoding: see ThumbnailTests and EncodeOptionsTests.
 @Suite struct `Generic coder check` {
     static let stills = Fixture.valid.filter { ($0.expect?.frameCount ?? 1) == 1 }
     static let foreign = [
@@ -13,11 +14,11 @@ import Testing
         "TestEXIF.png", "TestHDR.avif", "TestHDR.heic", "TestHDR.jpeg", "TestICCProfile.jpg", "TestImage.gif",
         "TestImage.heic", "TestImage.heif", "TestImage.jpg", "TestImage.png", "TestImageAnimated.webp",
         "TestLoopCount.gif",
-    ].map(ForeignPicture.init)
+    ].map(ForeignImage.init)
 
     @Test(arguments: Fixture.valid)
-    func `V1 the bytes name the format`(fixture: Fixture) {
-        // Without a name, so that nothing but the bytes can say it.
+    func `V1 the bytes identify the format`(fixture: Fixture) {
+        // Without a name, so that only the bytes can identify the format.
         let candidates = Bench.manager.candidates(for: ImageSource(fixture.bytes))
 
         #expect(candidates.first?.format == fixture.format)
@@ -25,12 +26,12 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid)
-    func `V2 some coder can decode it`(fixture: Fixture) {
+    func `V2 a coder can decode it`(fixture: Fixture) {
         #expect(Bench.manager.canDecode(ImageSource(fixture.bytes)))
     }
 
     @Test(arguments: Fixture.valid)
-    func `V3 it decodes, to the pixels of another decoder`(fixture: Fixture) throws {
+    func `V3 it decodes to the pixels of another decoder`(fixture: Fixture) throws {
         let image = try Bench.decode(fixture)
 
         #expect(image.format == fixture.format)
@@ -42,8 +43,8 @@ import Testing
         if let digest = expect.pixelSHA256 { #expect(try PixelHash.hex(image.pixels) == digest) }
     }
 
-    @Test func `V4 every frame of an animation has the size of the whole`() throws {
-        let source = Bench.source(Fixture.named("pictures/three-frames.gif"))
+    @Test func `V4 every frame of an animation has the size of the canvas`() throws {
+        let source = Bench.source(Fixture.named("images/three-frames.gif"))
 
         let (info, sizes) = try Bench.manager.withSession(source) { session throws(CoderError) in
             var sizes: [PixelSize] = []
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid)
-    func `V5 it has the width and the height that another decoder says`(fixture: Fixture) throws {
+    func `V5 it has the width and height of another decoder`(fixture: Fixture) throws {
         let image = try Bench.decode(fixture)
 
         #expect(image.pixels.size == fixture.expect?.size)
@@ -69,10 +70,10 @@ import Testing
     }
 
     @Test(arguments: stills)
-    func `V9 what was written and read again is the same picture`(fixture: Fixture) throws {
+    func `V9 an image is the same after writing and reading`(fixture: Fixture) throws {
         let target = Bench.target(fixture.format)
         let image = try Bench.decode(fixture)
-        // The host turns 16 bits into what the format has, and CMYK into RGB; neither is what is asked here.
+        // The host converts 16 bits to the format's depth, and CMYK to RGB; this test excludes both.
         try #require(image.pixels.format.numeric == .unorm)
         let isDeep = image.pixels.format.bits > 8
         let isLossless = target.options.bool("lossless") == true
@@ -84,18 +85,18 @@ import Testing
         guard image.pixels.format.channels != .cmyk else { return }
         let (first, second) = (try image.seen(), try again.seen())
         #expect(first.size == second.size)
-        // Sixteen bits are written with loss where the format keeps fewer without: a step and a half of 255.
+        // Sixteen bits are written with loss if the format stores fewer: a step and a half of 255.
         let tolerance = isDeep && isLossless ? 1.5 : target.tolerance
         #expect(first.visible.difference(second.visible) <= tolerance)
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: foreign)
-    func `V1 V2 V3 V5 V8 V9 hold for the pictures of the library this project follows`(picture: ForeignPicture) throws {
-        let image = try picture.decode()
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"), arguments: foreign)
+    func `V1 V2 V3 V5 V8 V9 hold for the images of SDWebImage`(file: ForeignImage) throws {
+        let image = try file.decode()
         #expect(!image.info.size.isEmpty)
         #expect(Bench.manager.canEncode(to: image.format))
 
-        // The fastest effort: the picture matters, not its size.
+        // The fastest effort, because file size does not matter here.
         let effort: CoderOptions =
             switch image.format {
             case "heic", "avif", "webp": ["effort": .integer(0)]
@@ -105,16 +106,16 @@ import Testing
 
         #expect(again.format == image.format)
         #expect(again.pixels.size == image.pixels.size)
-        // Looking at every sample of a large picture takes long in a debug build.
+        // Comparing every sample of a large image takes long in a debug build.
         guard let area = image.pixels.size.area, area < 100_000 else { return }
         let (first, second) = (try image.seen(), try again.seen())
-        // Lossy formats at their usual quality; another picture would be tens away.
+        // Lossy formats at default quality; a different image would differ by tens.
         #expect(first.visible.difference(second.visible) < 6)
     }
 }
 
 extension Pixels {
-    /// Colour that nobody can see may change.
+    /// The color of transparent pixels may change.
     var visible: Pixels {
         var copy = self
         for at in stride(from: 0, to: samples.count, by: 4) where samples[at + 3] == 0 {

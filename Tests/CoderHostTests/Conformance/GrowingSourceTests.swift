@@ -3,12 +3,12 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Sources that grow while they are read give the pixels of sources that were whole from the start.
+/// Growing sources yield the same pixels as complete sources.
 @Suite struct `Growing sources` {
     static let small = Fixture.valid.filter { $0.byteCount <= 1300 && $0.expect?.frameCount == 1 }
     static let large = Fixture.valid.filter { $0.byteCount > 1300 && $0.expect?.frameCount == 1 }
 
-    /// How the decoder of one picture is taken along while its source grows.
+    /// Decodes one image while its source grows.
     private struct Reader {
         let decoder: any FrameDecoder
         let wantsPartial: Bool
@@ -16,7 +16,7 @@ import Testing
         var frame: FrameInfo?
         var pixels: PixelBuffer?
         var isDone = false
-        /// How often a part of the picture was shown.
+        /// The number of partial images.
         var parts = 0
 
         init(_ coder: any ImageCoder, _ source: ImageSource, wantsPartial: Bool) throws(CoderError) {
@@ -24,7 +24,7 @@ import Testing
             self.wantsPartial = wantsPartial
         }
 
-        /// Goes on as far as the bytes reach.
+        /// Continues as far as the bytes allow.
         mutating func advance() throws(CoderError) {
             if isDone { return }
             do throws(CoderError) {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Feeds the bytes in pieces and answers what came out.
+    /// Feeds the bytes in pieces and returns the result.
     private func feed(_ fixture: Fixture, wantsPartial: Bool, pieces: (Int) -> Int) throws -> Reader {
         let bytes = fixture.bytes
         let candidate = try #require(Bench.manager.candidates(for: ImageSource(bytes)).first)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: small, [false, true])
-    func `one byte at a time give the pixels of the whole`(fixture: Fixture, wantsPartial: Bool) throws {
+    func `one byte at a time yield the pixels of the complete source`(fixture: Fixture, wantsPartial: Bool) throws {
         let whole = try Bench.decode(fixture)
 
         let grown = try feed(fixture, wantsPartial: wantsPartial) { _ in 1 }
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: large, [false, true])
-    func `pieces of any length give the pixels of the whole`(fixture: Fixture, wantsPartial: Bool) throws {
+    func `pieces of any length yield the pixels of the complete source`(fixture: Fixture, wantsPartial: Bool) throws {
         let whole = try Bench.decode(fixture)
         var dice = Dice(seed: UInt64(fixture.byteCount))
 
@@ -87,8 +87,8 @@ import Testing
         #expect(grown.pixels?.bytes == whole.pixels.bytes)
     }
 
-    @Test(arguments: ["pictures/photo.png", "pictures/photo.jpg", "pictures/photo.webp", "pictures/rgba.ff"])
-    func `what says it is incremental shows parts before the end`(name: String) throws {
+    @Test(arguments: ["images/photo.png", "images/photo.jpg", "images/photo.webp", "images/rgba.ff"])
+    func `an incremental coder shows parts before the end`(name: String) throws {
         let fixture = Fixture.named(name)
         let coder = try #require(Bench.manager.candidates(for: Bench.source(fixture)).first?.descriptor)
         #expect(coder.roles.contains(.incremental))
@@ -98,8 +98,8 @@ import Testing
         #expect(grown.parts > 1)
     }
 
-    @Test(arguments: ["pictures/photo.heic", "pictures/photo.avif"])
-    func `what shows no parts is truncated, not blank, when it ends early`(name: String) throws {
+    @Test(arguments: ["images/photo.heic", "images/photo.avif"])
+    func `without partial images, truncated data is an error instead of a blank image`(name: String) throws {
         let bytes = Fixture.named(name).bytes
         let session = try Bench.manager.openSession(ImageSource(Array(bytes[..<(bytes.count * 3 / 4)])))
 
@@ -107,10 +107,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "pictures/f.jpg", "pictures/f.png", "pictures/f.gif", "pictures/f.webp", "pictures/f.heic",
-        "pictures/f.avif", "pictures/rgba.ff", "pictures/rgba.pam", "pictures/f.ppm",
+        "images/f.jpg", "images/f.png", "images/f.gif", "images/f.webp", "images/f.heic",
+        "images/f.avif", "images/rgba.ff", "images/rgba.pam", "images/f.ppm",
     ])
-    func `the manager asks for more as long as more may come`(name: String) throws {
+    func `the manager asks for more input while the source may grow`(name: String) throws {
         let fixture = Fixture.named(name)
         let bytes = fixture.bytes
         let source = try ImageSource(growingTo: bytes.count)
@@ -127,7 +127,7 @@ import Testing
         #expect(PixelDigest.of(try Bench.manager.decode(source).pixels) == fixture.expect?.pixelSHA256)
     }
 
-    @Test func `bytes that are no picture are refused once enough of them are there`() throws {
+    @Test func `bytes that are not an image are refused as soon as possible`() throws {
         let source = try ImageSource(growingTo: 10_000)
         try source.append([UInt8](repeating: 0x20, count: 10))
         #expect(Bench.code { _ = try Bench.manager.decode(source) } == .needsInput)
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: small.filter { $0.format != "gif" || !$0.name.contains("trailing") })
-    func `a source that ends early is truncated, not waited for`(fixture: Fixture) throws {
+    func `a source that ends early is truncated`(fixture: Fixture) throws {
         let bytes = fixture.bytes
         let source = try ImageSource(growingTo: bytes.count)
         let candidate = try #require(Bench.manager.candidates(for: ImageSource(bytes)).first)
@@ -152,15 +152,15 @@ import Testing
             if !reader.isDone { throw CoderError.needsInput }
         }
 
-        // Half of it is enough for a picture followed by other bytes.
-        if !fixture.name.contains("trailing") && !fixture.name.contains("two-pictures") {
+        // If trailing bytes follow an image, half of the file may be enough.
+        if !fixture.name.contains("trailing") && !fixture.name.contains("two-images") {
             #expect(code == .truncated || code == .corrupt)
         }
         #expect(code != .needsInput)
     }
 }
 
-/// Numbers that are the same on every machine.
+/// Deterministic pseudorandom numbers.
 ///
 /// - Source: xorshift64*, S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016.
 struct Dice {

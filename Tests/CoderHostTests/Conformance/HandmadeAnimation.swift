@@ -1,4 +1,4 @@
-/// Animations put together by hand, so that a test knows and chooses every byte.
+/// Builds animations whose every byte is chosen by the test.
 enum HandmadeAnimation {
     static func little(_ value: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
@@ -8,7 +8,7 @@ enum HandmadeAnimation {
 
     // MARK: GIF
 
-    /// Blocks of GIF89a, sections 18 to 27; four colours: black, red, green, blue.
+    /// Blocks of GIF89a, sections 18 to 27; four colors: black, red, green, blue.
     enum GIF {
         static func head(_ width: Int, _ height: Int, loops: Int? = nil) -> [UInt8] {
             var bytes = Array("GIF89a".utf8) + little(width, 2) + little(height, 2) + [0x81, 0, 0]
@@ -17,7 +17,7 @@ enum HandmadeAnimation {
             return bytes
         }
 
-        /// A frame; `colors` are indices, whose codes never leave their first size.
+        /// A frame; `colors` are indices, whose codes keep the initial code size.
         static func frame(
             _ x: Int, _ y: Int, _ width: Int, _ height: Int, _ colors: [UInt8], delay: Int = 10, disposal: UInt8 = 0,
             transparent: UInt8? = nil
@@ -27,7 +27,7 @@ enum HandmadeAnimation {
             return frame(x, y, width, height, codes: codes + [5], delay, disposal, transparent)
         }
 
-        /// A frame of codes of three bits: 4 clears, 5 ends.
+        /// A frame of three-bit codes: 4 clears, 5 ends.
         static func frame(
             _ x: Int, _ y: Int, _ width: Int, _ height: Int, codes: [Int], _ delay: Int = 10, _ disposal: UInt8 = 0,
             _ transparent: UInt8? = nil
@@ -71,7 +71,7 @@ enum HandmadeAnimation {
                     + big(delay.1, 2) + [disposal, blend])
         }
 
-        /// Rows of `pixel`, in IDAT without a number and in fdAT with one.
+        /// Rows of `pixel`, in IDAT without a sequence number and in fdAT with one.
         static func data(_ number: Int?, _ width: Int, _ height: Int, _ pixel: [UInt8]) -> [UInt8] {
             let row: [UInt8] = [0] + Array([[UInt8]](repeating: pixel, count: width).joined())
             let stream = stored(Array([[UInt8]](repeating: row, count: height).joined()))
@@ -119,15 +119,15 @@ enum HandmadeAnimation {
         /// A frame with the chunks of a still.
         static func frame(
             _ x: Int, _ y: Int, _ width: Int, _ height: Int, milliseconds: Int = 100, flags: UInt8 = 2,
-            _ picture: [UInt8]
+            _ image: [UInt8]
         ) -> [UInt8] {
             chunk(
                 "ANMF",
                 little(x / 2, 3) + little(y / 2, 3) + little(width - 1, 3) + little(height - 1, 3)
-                    + little(milliseconds, 3) + [flags] + picture)
+                    + little(milliseconds, 3) + [flags] + image)
         }
 
-        /// One colour, lossless, without compression tables: five codes of a single symbol (RFC 9649, 3.7.2.1.1).
+        /// One color, lossless, without compression tables: five codes of a single symbol (RFC 9649, 3.7.2.1.1).
         static func solid(_ width: Int, _ height: Int, _ rgba: [UInt8]) -> [UInt8] {
             var bits: [Int] = []
             func put(_ value: Int, _ count: Int) { for bit in 0..<count { bits.append(value >> bit & 1) } }
@@ -135,7 +135,7 @@ enum HandmadeAnimation {
             put(width - 1, 14)
             put(height - 1, 14)
             put(1, 1)
-            // Version; no transform, no colour cache, no meta codes.
+            // Version; no transform, no color cache, no meta codes.
             put(0, 3)
             put(0, 1)
             put(0, 1)

@@ -3,10 +3,10 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Exif, XMP and ICC on their way from one format into another.
+/// Exif, XMP and ICC in conversions between formats.
 @Suite struct `Metadata through the host` {
     static let carriers: [ImageFormat] = ["jpeg", "png", "webp", "heic", "avif"]
-    /// How a profile, Exif and XMP look in the bytes of each format.
+    /// The markers of a profile, Exif and XMP in the bytes of each format.
     static let marks: [ImageFormat: (icc: String, exif: String, xmp: String)] = [
         "jpeg": ("ICC_PROFILE\0", "Exif\0\0", "http://ns.adobe.com/xap/1.0/\0"),
         "png": ("iCCP", "eXIf", "XML:com.adobe.xmp"), "webp": ("ICCP", "EXIF", "XMP "),
@@ -17,7 +17,7 @@ import Testing
         <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
         <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" dc:format="ünï"/></rdf:RDF></x:xmpmeta>
         """.utf8)
-    /// TIFF, little endian: orientation 1 and a copyright notice outside of the directory.
+    /// TIFF, little endian: orientation 1 and a copyright notice outside the directory.
     static let exif: [UInt8] =
         [0x49, 0x49, 42, 0, 8, 0, 0, 0, 2, 0]
         + [0x12, 0x01, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0]
@@ -25,7 +25,7 @@ import Testing
         + [0, 0, 0, 0] + Array("nobody\0\0".utf8)
 
     private func loaded() throws -> DecodedImage {
-        var image = try Bench.decode("pictures/icc-wide.png")
+        var image = try Bench.decode("images/icc-wide.png")
         image.metadata = [
             MetadataBlob(.icc, try #require(image.blob(.icc))), MetadataBlob(.exif, Self.exif),
             MetadataBlob(.xmp, Self.xmp),
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: carriers, carriers)
-    func `stays byte for byte`(first: ImageFormat, second: ImageFormat) throws {
+    func `is kept byte for byte`(first: ImageFormat, second: ImageFormat) throws {
         let image = try loaded()
 
         let middle = try Bench.passThrough(image, first)
@@ -50,11 +50,11 @@ import Testing
     }
 
     @Test(arguments: carriers)
-    func `is where a reader of the format looks for it`(format: ImageFormat) throws {
+    func `is stored where readers of the format expect it`(format: ImageFormat) throws {
         let mark = try #require(Self.marks[format])
 
         let bytes = try Bench.encode(try loaded(), to: format).bytes
-        let bare = try Bench.encode(try Bench.decode("pictures/f.png"), to: format).bytes
+        let bare = try Bench.encode(try Bench.decode("images/f.png"), to: format).bytes
 
         for text in [mark.icc, mark.exif, mark.xmp] {
             #expect(bytes.firstRange(of: Array(text.utf8)) != nil)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["farbfeld", "pam", "pnm"] as [ImageFormat])
-    func `is left out with a warning where the format has no place for it`(format: ImageFormat) throws {
+    func `is left out with a warning if the format cannot store it`(format: ImageFormat) throws {
         let (bytes, warnings) = try Bench.encode(try loaded(), to: format)
 
         #expect(try Bench.decode(bytes).metadata.isEmpty)
@@ -77,17 +77,17 @@ import Testing
         for kind in ["exif", "icc"] { #expect(warnings.contains { $0.contains(kind) }) }
     }
 
-    @Test func `a profile in three segments of JPEG is put together in their order`() throws {
-        let jpeg = try Bench.decode("pictures/icc-wide-in-three-segments.jpg")
-        let png = try Bench.decode("pictures/icc-wide.png")
+    @Test func `a profile in three segments of JPEG is joined in order`() throws {
+        let jpeg = try Bench.decode("images/icc-wide-in-three-segments.jpg")
+        let png = try Bench.decode("images/icc-wide.png")
 
         #expect(jpeg.blob(.icc) == png.blob(.icc))
     }
 
-    @Test func `a profile longer than one segment of JPEG comes back whole`() throws {
+    @Test func `a profile longer than one segment of JPEG is kept completely`() throws {
         var image = try loaded()
         let profile = try #require(image.blob(.icc))
-        // The length in the header has to be that of the profile.
+        // The length in the header must match the profile.
         var long = profile + (0..<150_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         for index in 0..<4 { long[index] = UInt8(truncatingIfNeeded: long.count >> (24 - 8 * index)) }
         image.metadata = [MetadataBlob(.icc, long)]
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: carriers)
-    func `a profile for another colour model is left out with a warning`(format: ImageFormat) throws {
+    func `a profile for another color model is left out with a warning`(format: ImageFormat) throws {
         var image = try loaded()
         var gray = try #require(image.blob(.icc))
         gray.replaceSubrange(16..<20, with: Array("GRAY".utf8))
@@ -109,22 +109,22 @@ import Testing
     }
 
     @Test(arguments: carriers)
-    func `a profile for RGB does not go with gray pixels`(format: ImageFormat) throws {
+    func `a profile for RGB is not written with gray pixels`(format: ImageFormat) throws {
         let wide = try #require(try loaded().blob(.icc))
-        var image = try Bench.decode("pictures/gray.png")
+        var image = try Bench.decode("images/gray.png")
         image.metadata = [MetadataBlob(.icc, wide)]
 
         let (bytes, warnings) = try Bench.encode(image, to: format)
         let again = try Bench.decode(bytes)
 
-        // WebP has no gray: there the pixels became RGB, and the profile fits them.
+        // WebP has no gray, so the pixels became RGB and the profile fits.
         #expect((again.blob(.icc) != nil) == (format == "webp"))
         #expect(warnings.isEmpty == (format == "webp"))
     }
 
     @Test(arguments: carriers)
-    func `a profile of printing colours is left out when the pixels become RGB`(format: ImageFormat) throws {
-        var image = try Bench.decode("pictures/cmyk.jpg")
+    func `a CMYK profile is left out if the pixels become RGB`(format: ImageFormat) throws {
+        var image = try Bench.decode("images/cmyk.jpg")
         var profile = try #require(try loaded().blob(.icc))
         profile.replaceSubrange(16..<20, with: Array("CMYK".utf8))
         image.metadata = [MetadataBlob(.icc, profile)]
@@ -139,7 +139,7 @@ import Testing
 }
 
 extension [UInt8] {
-    /// Where some bytes first occur.
+    /// The first occurrence of some bytes.
     func firstRange(of part: [UInt8]) -> Range<Int>? {
         guard count >= part.count else { return nil }
         return (0...count - part.count).lazy

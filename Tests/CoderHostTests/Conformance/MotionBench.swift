@@ -3,20 +3,20 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// An animation as it is seen: what goes into an encoder has to come out of its file.
+/// The composited frames of an animation, to compare before encoding and after decoding.
 struct Motion: Equatable, Sendable {
     var size: PixelSize
-    /// RGBA of each frame; colour that nobody can see is 0.
-    var pictures: [[UInt8]]
+    /// RGBA of each frame; the color of transparent pixels is 0.
+    var images: [[UInt8]]
     var durations: [FrameDuration]
     var loopCount: LoopCount
 
-    /// Blocks that wander over a ground of slanted stripes; few colours, and holes where asked for.
+    /// Blocks that move over diagonal stripes; few colors, and transparent holes if requested.
     static func blocks(
         _ width: Int, _ height: Int, frames: Int, hasAlpha: Bool = false, loopCount: LoopCount = .infinite,
         durations: [FrameDuration] = [.milliseconds(100)]
     ) -> Motion {
-        let pictures = (0..<frames).map { frame in
+        let images = (0..<frames).map { frame in
             (0..<width * height).flatMap { at -> [UInt8] in
                 let (x, y) = (at % width, at / width)
                 let left = frame * 3 % max(1, width - 4)
@@ -26,7 +26,7 @@ struct Motion: Equatable, Sendable {
             }
         }
         return Motion(
-            size: PixelSize(width, height), pictures: pictures,
+            size: PixelSize(width, height), images: images,
             durations: (0..<frames).map { durations[$0 % durations.count] }, loopCount: loopCount)
     }
 
@@ -35,12 +35,12 @@ struct Motion: Equatable, Sendable {
         size = image.size
         loopCount = image.loopCount
         durations = try (0..<image.frameCount).map { try image.duration(at: $0) }
-        pictures = try (0..<image.frameCount).map { try Motion.rgba(image.frame(at: $0).pixels) }
+        images = try (0..<image.frameCount).map { try Motion.rgba(image.frame(at: $0).pixels) }
     }
 
-    init(size: PixelSize, pictures: [[UInt8]], durations: [FrameDuration], loopCount: LoopCount) {
+    init(size: PixelSize, images: [[UInt8]], durations: [FrameDuration], loopCount: LoopCount) {
         self.size = size
-        self.pictures = pictures
+        self.images = images
         self.durations = durations
         self.loopCount = loopCount
     }
@@ -49,11 +49,11 @@ struct Motion: Equatable, Sendable {
         PixelDigest.rgba8(buffer, hidingTransparentColor: true)
     }
 
-    func buffer(_ index: Int) throws -> PixelBuffer { try .of(size, .rgba8, pictures[index]) }
+    func buffer(_ index: Int) throws -> PixelBuffer { try .of(size, .rgba8, images[index]) }
 
-    /// Durations are fractions: 1/10 and 100/1000 are the same.
+    /// Durations are compared as fractions: 1/10 equals 100/1000.
     static func == (a: Motion, b: Motion) -> Bool {
-        a.size == b.size && a.loopCount == b.loopCount && a.pictures == b.pictures
+        a.size == b.size && a.loopCount == b.loopCount && a.images == b.images
             && a.durations.count == b.durations.count && zip(a.durations, b.durations).allSatisfy(isSame)
     }
 
@@ -63,7 +63,7 @@ struct Motion: Equatable, Sendable {
     }
 }
 
-/// A format that holds animations, and options with which it loses nothing.
+/// An animation format, with options for lossless encoding.
 struct AnimatedTarget: Sendable, CustomTestStringConvertible {
     var format: ImageFormat
     var options: CoderOptions = [:]
@@ -81,17 +81,17 @@ extension Bench {
         try AnimatedImage(ImageSource(bytes), manager: manager, limits: limits)
     }
 
-    /// Encodes frame by frame, and says what was off.
+    /// Encodes frame by frame and returns the warnings.
     static func encode(
         _ motion: Motion, to target: AnimatedTarget, limits: DecodeLimits? = nil
     ) throws -> (bytes: [UInt8], warnings: [String]) {
         let sink = MemorySink()
         let info = ImageInfo(
-            size: motion.size, nativeFormat: .rgba8, frameCount: motion.pictures.count, loopCount: motion.loopCount,
+            size: motion.size, nativeFormat: .rgba8, frameCount: motion.images.count, loopCount: motion.loopCount,
             isAnimated: true)
         let encoder = try manager.makeAnimationEncoder(
             to: target.format, of: info, options: target.options, limits: limits, into: sink)
-        for index in motion.pictures.indices {
+        for index in motion.images.indices {
             try encoder.add(try motion.buffer(index), duration: motion.durations[index])
         }
         let warnings = try encoder.finish().warnings

@@ -3,12 +3,12 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// However a format tells the orientation, or cannot, what is seen stays what was seen.
+/// The displayed image stays the same, whether or not a format can store the orientation.
 @Suite struct `Orientation through the host` {
-    /// What djpeg makes of the stored pixels, which are the same in all eight files.
-    static let stored = Result { try Pixels(Bench.decode("pictures/orientation-1.jpg").pixels) }
+    /// The stored pixels as decoded by djpeg, the same in all eight files.
+    static let stored = Result { try Pixels(Bench.decode("images/orientation-1.jpg").pixels) }
 
-    @Test func `the eight ways to turn the picture look different`() throws {
+    @Test func `the eight orientations look different`() throws {
         let stored = try Self.stored.get()
         let all = (1...8).map { stored.upright($0) }
 
@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: 1...8, Bench.targets)
     func `is applied exactly once`(orientation: Int, target: Bench.Target) throws {
         let expected = try Self.stored.get().upright(orientation)
-        let image = try Bench.decode("pictures/orientation-\(orientation).jpg")
+        let image = try Bench.decode("images/orientation-\(orientation).jpg")
         #expect(image.info.orientation?.rawValue == orientation)
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -30,10 +30,10 @@ import Testing
     }
 
     @Test(arguments: 1...8, ["jpeg", "png"] as [ImageFormat])
-    func `stays a tag where the format can say it, and the pixels stay as stored`(
+    func `is stored as a tag if possible, without changing the pixels`(
         orientation: Int, format: ImageFormat
     ) throws {
-        let image = try Bench.decode("pictures/orientation-\(orientation).jpg")
+        let image = try Bench.decode("images/orientation-\(orientation).jpg")
 
         let again = try Bench.passThrough(image, format, options: Bench.target(format).options)
 
@@ -43,8 +43,8 @@ import Testing
     }
 
     @Test(arguments: ["webp", "heic", "avif"] as [ImageFormat])
-    func `is 1 in the Exif data of a picture whose pixels were turned`(format: ImageFormat) throws {
-        let image = try Bench.decode("pictures/orientation-6.jpg")
+    func `is 1 in the Exif data if the pixels were turned`(format: ImageFormat) throws {
+        let image = try Bench.decode("images/orientation-6.jpg")
 
         let again = try Bench.passThrough(image, format, options: Bench.target(format).options)
 
@@ -53,8 +53,8 @@ import Testing
     }
 
     @Test(arguments: ["png", "webp"] as [ImageFormat], Bench.targets)
-    func `survives from one format into another`(source: ImageFormat, target: Bench.Target) throws {
-        let image = try Bench.decode("pictures/orientation-6.\(source)")
+    func `survives conversion to another format`(source: ImageFormat, target: Bench.Target) throws {
+        let image = try Bench.decode("images/orientation-6.\(source)")
         let expected = try Pixels(image.pixels).upright(6)
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -63,8 +63,8 @@ import Testing
     }
 
     @Test(arguments: Bench.targets)
-    func `of XMP alone is applied once and not left behind`(target: Bench.Target) throws {
-        let image = try Bench.decode("pictures/orientation-3-in-xmp-only.jpg")
+    func `stored only in XMP is applied once and removed`(target: Bench.Target) throws {
+        let image = try Bench.decode("images/orientation-3-in-xmp-only.jpg")
         #expect(image.info.orientation == .down)
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -74,8 +74,8 @@ import Testing
     }
 
     @Test(arguments: Bench.targets)
-    func `of Exif counts where XMP says something else`(target: Bench.Target) throws {
-        let image = try Bench.decode("pictures/orientation-6-in-exif-3-in-xmp.jpg")
+    func `of Exif has precedence over XMP`(target: Bench.Target) throws {
+        let image = try Bench.decode("images/orientation-6-in-exif-3-in-xmp.jpg")
         #expect(image.info.orientation == .right)
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -84,13 +84,13 @@ import Testing
     }
 
     @Test(arguments: ["heic", "avif"] as [ImageFormat], ["jpeg", "png", "webp"] as [ImageFormat])
-    func `of Exif in a format that turns the pixels itself is only for show`(
+    func `of Exif is ignored if the format turns the pixels itself`(
         source: ImageFormat, target: ImageFormat
     ) throws {
-        var image = try Bench.decode("pictures/f.png")
+        var image = try Bench.decode("images/f.png")
         let expected = try Pixels(image.pixels)
         image.metadata = [MetadataBlob(.exif, ExifOrientation.blob(.right))]
-        // Upright already: the tag is a leftover, as phones leave it in HEIC.
+        // The image is upright already: phones leave a stale tag in HEIC files.
         image.info.orientation = .right
         image.info.orientationApplied = true
         let file = try Bench.encode(image, to: source, options: Bench.target(source).options).bytes

@@ -4,20 +4,20 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// What the test suites of the reference's plugins ask, as far as it belongs to stills; see Conformance.md.
+/// The requirements of the reference plugins' test suites for stills; see Conformance.md.
 @Suite struct `Plugin suites` {
     // MARK: WebP, the twenty keys
 
-    /// A key, a value that is not the default, what else has to be set for it to matter, and the picture that shows it.
+    /// A key with a non-default value, the other keys that it needs, and the image that shows its effect.
     struct Knob: Sendable, CustomTestStringConvertible {
         var key: String
         var value: OptionValue
         var others: CoderOptions = [:]
-        var picture = "pictures/photo.png"
+        var sample = "images/photo.png"
         var testDescription: String { key }
     }
 
-    /// The keys whose effect can be seen in the bytes of a small picture.
+    /// The keys whose effect is visible in the bytes of a small image.
     static let knobs = [
         Knob(key: "quality", value: .real(40)),
         Knob(key: "lossless", value: .bool(true)),
@@ -30,20 +30,20 @@ import Testing
         Knob(key: "webp.filter-sharpness", value: .integer(7)),
         Knob(key: "webp.filter-type", value: .integer(0)),
         Knob(key: "webp.autofilter", value: .bool(true)),
-        Knob(key: "webp.alpha-compression", value: .integer(0), picture: "pictures/rgba.png"),
-        Knob(key: "webp.alpha-filtering", value: .integer(0), picture: "waves"),
-        Knob(key: "webp.alpha-quality", value: .integer(20), picture: "pictures/rgba.png"),
-        // A target makes it 6.
+        Knob(key: "webp.alpha-compression", value: .integer(0), sample: "images/rgba.png"),
+        Knob(key: "webp.alpha-filtering", value: .integer(0), sample: "waves"),
+        Knob(key: "webp.alpha-quality", value: .integer(20), sample: "images/rgba.png"),
+        // A file size target implies 6.
         Knob(key: "webp.pass", value: .integer(1), others: ["webp.target-size": .integer(3000)]),
         Knob(key: "webp.preprocessing", value: .integer(1)),
-        // Only written where tokens are not kept in memory.
+        // The library writes partitions only if tokens are not kept in memory.
         Knob(key: "webp.partitions", value: .integer(3), others: ["webp.low-memory": .bool(true)]),
         Knob(key: "webp.use-sharp-yuv", value: .bool(true)),
         Knob(key: "webp.near-lossless", value: .integer(20), others: ["lossless": .bool(true)]),
-        Knob(key: "webp.exact", value: .bool(true), others: ["lossless": .bool(true)], picture: "pictures/rgba.png"),
+        Knob(key: "webp.exact", value: .bool(true), others: ["lossless": .bool(true)], sample: "images/rgba.png"),
     ]
 
-    /// The keys that change how the library works and not what it writes.
+    /// The keys that change the library's work, but not its output.
     static let silent = [
         Knob(key: "webp.show-compressed", value: .bool(true)),
         Knob(key: "webp.thread-level", value: .integer(1)),
@@ -51,9 +51,9 @@ import Testing
         Knob(key: "webp.partition-limit", value: .integer(50)),
     ]
 
-    private func picture(_ knob: Knob) throws -> DecodedImage {
-        guard knob.picture == "waves" else { return try Bench.decode(knob.picture) }
-        // Alpha with gradients, where the choice of the prediction matters.
+    private func sample(_ knob: Knob) throws -> DecodedImage {
+        guard knob.sample == "waves" else { return try Bench.decode(knob.sample) }
+        // Gradients in alpha, for which the choice of the predictor matters.
         return try .made(160, 120, .rgba8) { x, y, channel in
             channel == 3 ? UInt8(truncatingIfNeeded: (x * x + y * y) / 90) : UInt8(x + y / 2)
         }
@@ -61,27 +61,27 @@ import Testing
 
     @Test(arguments: knobs)
     func `WebP key reaches the encoder and changes what it writes`(knob: Knob) throws {
-        let image = try picture(knob)
+        let image = try sample(knob)
         var options = knob.others
         let without = try Bench.encode(image, to: "webp", options: options).bytes
         options[knob.key] = knob.value
 
         let with = try Bench.encode(image, to: "webp", options: options).bytes
 
-        #expect(with != without, "\(with.count) bytes, all the same")
+        #expect(with != without, "\(with.count) identical bytes")
         #expect(try Bench.decode(with).pixels.size == image.pixels.size)
     }
 
     @Test(arguments: silent)
-    func `WebP key without an effect on the bytes is taken`(knob: Knob) throws {
-        let image = try picture(knob)
+    func `WebP key without an effect on the bytes is accepted`(knob: Knob) throws {
+        let image = try sample(knob)
 
         #expect(throws: Never.self) { try Bench.encode(image, to: "webp", options: [knob.key: knob.value]) }
     }
 
     @Test(arguments: (knobs + silent).map(\.key))
-    func `WebP key of the wrong type or out of range is refused before anything is written`(key: String) throws {
-        let image = try Bench.decode("pictures/f.png")
+    func `WebP key of the wrong type or out of range is refused before writing`(key: String) throws {
+        let image = try Bench.decode("images/f.png")
 
         for value in [OptionValue.string("much"), .integer(-1), .bytes([1])] {
             let sink = MemorySink()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `the twenty keys of the reference are all in the manifest`() throws {
+    @Test func `the manifest contains all twenty keys of the reference`() throws {
         let webp = try #require(Bench.manager.coders.first { $0.descriptor.id == "org.coderhost.webp" })
         let keys = Set(webp.descriptor.options.map(\.key))
 
@@ -106,7 +106,7 @@ import Testing
             ]))
     }
 
-    // MARK: Pictures that are out of the ordinary
+    // MARK: Unusual images
 
     @Test(arguments: [(16_384, 1), (1, 16_384)])
     func `WebP refuses a side above 16383 and writes nothing`(width: Int, height: Int) throws {
@@ -117,17 +117,17 @@ import Testing
         #expect(sink.bytes.isEmpty)
     }
 
-    @Test func `WebP takes a side of 16383`() throws {
+    @Test func `WebP accepts a side of 16383`() throws {
         let image = try DecodedImage.made(16_383, 1, .gray8) { x, _, _ in UInt8(truncatingIfNeeded: x) }
 
         #expect(try Bench.passThrough(image, "webp").pixels.size == PixelSize(16_383, 1))
     }
 
     @Test(arguments: Bench.targets, [0, 255] as [UInt8])
-    func `a picture of one value and a clear one can be written`(target: Bench.Target, value: UInt8) throws {
+    func `uniform and transparent images can be written`(target: Bench.Target, value: UInt8) throws {
         let monochrome = try DecodedImage.made(512, 512, .rgb8) { _, _, _ in value }
         let clear = try DecodedImage.made(512, 512, .rgba8) { _, _, channel in channel == 3 ? 0 : value }
-        // Speed, not size, is what matters here.
+        // Speed matters here, not size.
         var options = target.options
         if ["heic", "avif", "webp"].contains(target.format.id) { options["effort"] = .integer(0) }
 
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a width of 1023 needs no alignment, in and out`() throws {
+    @Test func `a width of 1023 needs no alignment for decoding and encoding`() throws {
         let image = try DecodedImage.made(1023, 4, .rgba8) { x, y, channel in
             channel == 3 ? 255 : UInt8(truncatingIfNeeded: x * (channel + 1) + y)
         }
@@ -160,8 +160,8 @@ import Testing
 
     @Test(arguments: Bench.targets)
     func `a gray JPEG keeps its columns`(target: Bench.Target) throws {
-        // Three bytes of gray taken for one pixel of RGB would show the left third, three times as wide.
-        let image = try Bench.decode("pictures/gray.jpg")
+        // Three gray bytes read as one RGB pixel would show the left third, stretched.
+        let image = try Bench.decode("images/gray.jpg")
         let gray = try Pixels(image.pixels)
 
         let again = try Bench.passThrough(image, target.format, options: target.options)
@@ -170,14 +170,14 @@ import Testing
         #expect(gray[30, 16] != gray[10, 16])
     }
 
-    // MARK: Solid colours, as the suite of AVIF has them
+    // MARK: Solid colors, as in the AVIF suite
 
     static let solids: [[UInt8]] = [
         [0, 0, 0], [255, 255, 255], [0x88, 0x88, 0x88], [255, 0, 0], [0, 255, 0], [0, 0, 255], [0xE4, 0x7A, 0x8C],
     ]
 
     @Test(arguments: ["avif", "heic"] as [ImageFormat], solids)
-    func `a solid colour comes back, whatever depth and chroma it was stored with`(
+    func `a solid color survives any depth and chroma format`(
         format: ImageFormat, color: [UInt8]
     ) throws {
         let image = try DecodedImage.made(33, 31, .rgb8) { _, _, channel in color[channel] }
@@ -202,10 +202,10 @@ import Testing
     }
 
     @Test(
-        .enabled(if: ForeignPicture.areThere, "the corpus is not there"),
+        .enabled(if: ForeignImage.areThere, "the corpus is not there"),
         arguments: `Metadata through the host`.carriers)
-    func `the profile of the foreign JPEG is in what is written`(format: ImageFormat) throws {
-        let image = try ForeignPicture("TestICCProfile.jpg").decode()
+    func `the profile of the foreign JPEG is written`(format: ImageFormat) throws {
+        let image = try ForeignImage("TestICCProfile.jpg").decode()
         let profile = try #require(image.blob(.icc))
         #expect(profile.count > 31_000)
 

@@ -4,7 +4,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// Rewrites by the plugins as they were built: every pixel that is kept keeps its value.
+/// Rewrites by the built plugins: the kept pixels do not change.
 @Suite(.timeLimit(.minutes(40))) struct `A rewritten file` {
     static let files = Fixture.valid("jpeg", "png", "apng", "gif", "webp").filter { $0.bytes.count < 200_000 }
 
@@ -16,7 +16,7 @@ import Testing
         return sink.bytes
     }
 
-    /// The digest of every frame as it is seen.
+    /// The digest of every composited frame.
     private func digests(_ bytes: [UInt8]) throws -> [String] {
         try Bench.manager.withSession(ImageSource(bytes)) { session throws(CoderError) in
             var digests: [String] = []
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid("jpeg").filter { ($0.expect?.orientation ?? 1) > 1 })
-    func `states the orientation that it is given`(file: Fixture) throws {
+    func `contains the given orientation`(file: Fixture) throws {
         let bytes = try rewrite(file) { $0.orientation = .left }
         let session = try Bench.manager.openSession(ImageSource(bytes))
 
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid("jpeg").filter { ($0.expect?.orientation ?? 1) > 1 })
-    func `warns of an orientation that goes with the metadata`(file: Fixture) throws {
+    func `warns about an orientation that is removed with the metadata`(file: Fixture) throws {
         func warnings(_ change: (inout RewriteOptions) -> Void) throws -> [String] {
             var options = RewriteOptions()
             options.removed = [.exif, .xmp]
@@ -78,14 +78,14 @@ import Testing
         #expect(try warnings { $0.removed = [.gps, .thumbnail] } == [])
     }
 
-    @Test func `without the place has none in XMP either`() throws {
+    @Test func `without its location has none in XMP either`() throws {
         let packet = Array(
             """
             <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
             <rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:GPSLatitude="1,2N" exif:FNumber="4/1">\
             <exif:GPSLongitude>3,4E</exif:GPSLongitude></rdf:Description></rdf:RDF></x:xmpmeta>
             """.utf8)
-        let place = Fixture.named("pictures/f.png")
+        let place = Fixture.named("images/f.png")
         let plain = try Bench.manager.decode(Bench.source(place))
         let image = DecodedImage(
             info: plain.info, pixels: plain.pixels, metadata: [MetadataBlob(.xmp, packet)], format: "png",
@@ -104,11 +104,13 @@ import Testing
     }
 
     @Test(arguments: files.filter { $0.format != "jpeg" })
-    func `of a format that is not turned without loss is refused`(file: Fixture) throws {
+    func `of a format without lossless turning is refused`(file: Fixture) throws {
         #expect(Bench.code { _ = try rewrite(file) { $0.transform = .right } } == .refused)
     }
 
-    @Test(arguments: files) func `that is cut off is refused by a typed error, or rewritten up to the cut`(file: Fixture) throws {
+    @Test(arguments: files) func `that was truncated causes a typed error, or is rewritten up to the cut`(
+        file: Fixture
+    ) throws {
         for count in stride(from: 0, to: file.bytes.count, by: max(1, file.bytes.count / 24)) {
             var options = RewriteOptions()
             options.removed = [.exif, .comment]

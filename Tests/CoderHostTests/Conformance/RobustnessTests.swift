@@ -4,19 +4,19 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Damaged files through the host, in this process: no crash, no hang, and every refusal has a type.
+/// Damaged files in this process: no crash, no hang, and only typed errors.
 ///
-/// A library that crashes ends the tests. With `CODERHOST_MUTATIONS` (how many in all) and `CODERHOST_TEST_ARTIFACTS`
-/// (a folder) set, each input is first written to `last-mutation` there.
+/// A library crash ends the tests. If `CODERHOST_MUTATIONS` (the total number) and `CODERHOST_TEST_ARTIFACTS` (a
+/// folder) are set, each input is first written to `last-mutation` in that folder.
 @Suite(.serialized) struct `Damaged files` {
-    /// What must be refused is damaged as well as what decodes.
+    /// Invalid files are mutated as well as valid ones.
     static let seeds =
         Fixture.all.filter { $0.byteCount > 0 && $0.format != "none" && !$0.name.hasPrefix("netpbm/") }
         + Fixture.valid("pnm", "pam").filter { $0.name.hasPrefix("netpbm/") }
     static let wanted = ProcessInfo.processInfo.environment["CODERHOST_MUTATIONS"].flatMap { Int($0) }
     static let mutations = wanted ?? 6000
     static let folder = ProcessInfo.processInfo.environment["CODERHOST_TEST_ARTIFACTS"]
-    /// A limit, so that a wrong size costs no gigabytes, and a time that no small picture needs.
+    /// A memory limit for wrong sizes, and a time limit that no small image reaches.
     static let limits = {
         var limits = DecodeLimits.strict
         limits.maxPixels = 4_000_000
@@ -24,7 +24,7 @@ import Testing
         return limits
     }()
 
-    /// Opens, reads everything there is, and answers how it ended; nil = decoded.
+    /// Opens a file, reads everything, and returns the error; nil if it was decoded.
     private func open(_ bytes: [UInt8], forcing coder: String) -> CoderError? {
         if Self.wanted != nil, let folder = Self.folder { _ = writeFile("\(folder)/last-mutation", bytes) }
         do throws(CoderError) {
@@ -50,16 +50,16 @@ import Testing
         .descriptor.id
     }
 
-    /// The codes a damaged file may end with; anything else is a fault of ours.
+    /// The expected error codes for a damaged file; any other code is a bug.
     private func isOrdinary(_ error: CoderError) -> Bool {
         [.corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat].contains(error.code)
     }
 
     @Test(arguments: seeds)
-    func `cut at any length are refused or decode`(fixture: Fixture) throws {
+    func `truncated at any length are refused or decode`(fixture: Fixture) throws {
         let bytes = fixture.bytes
         let coder = try coder(of: fixture)
-        // AV1 and HEVC cost milliseconds each time; the others microseconds.
+        // AV1 and HEVC take milliseconds per decode, the others microseconds.
         let heavy = fixture.format == "heic" || fixture.format == "avif"
         let most = Self.wanted != nil ? 400 : heavy ? 24 : 40
         let step = max(1, bytes.count / most)
@@ -77,7 +77,7 @@ import Testing
             let fixture = Self.seeds[index % Self.seeds.count]
             var bytes = fixture.bytes
             for _ in 0...dice.below(8) { mutate(&bytes, &dice) }
-            // A checksum would keep most damage of a PNG from all but the first function.
+            // A wrong checksum would stop most damage of a PNG in the first function.
             if fixture.format == "png", dice.below(4) > 0 { mendChecksums(&bytes) }
             if let error = open(bytes, forcing: try coder(of: fixture)), !isOrdinary(error) {
                 Issue.record("mutation \(index) of \(fixture.name): \(error.code) \(error)")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Makes the checksum of every chunk right.
+    /// Corrects the checksum of every chunk.
     ///
     /// - Source: PNG 3rd edition, 5.3 (chunk layout), 5.5 and annex D (CRC).
     private func mendChecksums(_ bytes: inout [UInt8]) {
@@ -104,10 +104,10 @@ import Testing
         }
     }
 
-    /// A wrong bit, a wrong byte, a piece that is missing, doubled or moved.
+    /// Flips a bit, changes a byte, or deletes, doubles or moves a piece.
     private func mutate(_ bytes: inout [UInt8], _ dice: inout Dice) {
         if bytes.isEmpty { return }
-        // Half of the damage hits the first bytes, where lengths and counts stand.
+        // Half of the mutations change the first bytes, which contain lengths and counts.
         let at = dice.below(dice.below(2) == 0 ? min(bytes.count, 128) : bytes.count)
         switch dice.below(8) {
         case 0...3: bytes[at] ^= 1 << UInt8(dice.below(8))

@@ -4,7 +4,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// Smaller pictures: V6, V7, V10, C-06, C-07 and C-22 … C-24, over every coder.
+/// Reduced images: V6, V7, V10, C-06, C-07 and C-22 … C-24, with every coder.
 @Suite struct `Thumbnails and byte budgets` {
     static let foreign = [
         ("TestImage.jpg", 80, 60), ("TestImage.png", 300, 300), ("TestImage.heic", 1440, 960),
@@ -13,14 +13,14 @@ import Testing
     ]
 
     @Test(arguments: Fixture.valid)
-    func `V6 without its aspect a thumbnail has the size of the box, as far as there are pixels`(fixture: Fixture)
+    func `V6 without its aspect ratio a thumbnail has the size of the box, without enlarging`(fixture: Fixture)
         throws
     {
         let size = try #require(fixture.expect?.size)
         for box in [PixelSize(5, 7), PixelSize(50, 50)] {
             let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box, preservesAspectRatio: false))
 
-            // The box is meant for the picture as it is seen.
+            // The box applies to the upright image.
             let seen = image.pendingOrientation.applied(to: size)
             let expected = PixelSize(min(box.width, seen.width), min(box.height, seen.height))
             #expect(image.pendingOrientation.applied(to: image.pixels.size) == expected)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid)
-    func `V7 with its aspect a thumbnail touches the box`(fixture: Fixture) throws {
+    func `V7 with its aspect ratio a thumbnail touches the box`(fixture: Fixture) throws {
         let size = try #require(fixture.expect?.size)
         let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(PixelSize(6, 6)))
 
@@ -44,9 +44,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: foreign)
-    func `V6 V7 V10 foreign pictures fit into fifty by fifty`(name: String, width: Int, height: Int) throws {
-        let source = ImageSource(try #require(ForeignPicture(name).bytes))
+    @Test(.enabled(if: ForeignImage.areThere, "the corpus is not there"), arguments: foreign)
+    func `V6 V7 V10 foreign images fit into fifty by fifty`(name: String, width: Int, height: Int) throws {
+        let source = ImageSource(try #require(ForeignImage(name).bytes))
         let box = PixelSize(50, 50)
         let ratio = Double(width) / Double(height)
         let (w, h) = ratio > 1 ? (50.0, 50 / ratio) : (50 * ratio, 50.0)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid)
-    func `a budget of bytes holds for every format, down to one byte`(fixture: Fixture) throws {
+    func `every format meets a byte budget, down to one byte`(fixture: Fixture) throws {
         let size = try #require(fixture.expect?.size)
         for limit in [1, 40, 1000, 1 << 20] {
             let image = try Bench.manager.decode(Bench.source(fixture), .limited(toBytes: limit))
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "webp", "png"] as [ImageFormat])
-    func `C-07c every row of a picture that was made smaller is there`(format: ImageFormat) throws {
+    func `C-07c a reduced image has every row`(format: ImageFormat) throws {
         let black = try DecodedImage.made(1029, 1029, .rgb8) { _, _, _ in 0 }
         let bytes = try Bench.encode(black, to: format).bytes
 
@@ -90,9 +90,9 @@ import Testing
         #expect(pixels[0, 503] == [0, 0, 0, 255])
     }
 
-    @Test(.enabled(if: ForeignPicture("TestImageLarge.jpg").bytes != nil, "the corpus is not there"))
+    @Test(.enabled(if: ForeignImage("TestImageLarge.jpg").bytes != nil, "the corpus is not there"))
     func `C-06 C-22 C-23 the foreign large JPEG`() throws {
-        let source = ImageSource(try #require(ForeignPicture("TestImageLarge.jpg").bytes))
+        let source = ImageSource(try #require(ForeignImage("TestImageLarge.jpg").bytes))
 
         let limited = try Bench.manager.decode(source, .limited(toBytes: 60 << 20))
         #expect(limited.pixels.size == PixelSize(4892, 3214))
@@ -105,11 +105,11 @@ import Testing
     }
 
     @Test(arguments: 1...8, [PixelSize(12, 12), PixelSize(9, 30), PixelSize(30, 4)])
-    func `orientation is applied once to a thumbnail, and the box is that of the upright picture`(
+    func `orientation is applied once to a thumbnail, and the box applies to the upright image`(
         orientation: Int, box: PixelSize
     ) throws {
-        // The same picture, already upright.
-        let stored = try Bench.decode("pictures/orientation-1.jpg")
+        // The same image, already upright.
+        let stored = try Bench.decode("images/orientation-1.jpg")
         let upright = try PixelConverter.upright(stored.pixels, Orientation(rawValue: orientation)!)
         let expected = try Resampler.resample(
             BufferRows(upright), to: upright.size.scaled(to: box))
@@ -117,19 +117,19 @@ import Testing
         options.appliesOrientation = true
 
         let image = try Bench.manager.decode(
-            Bench.source(Fixture.named("pictures/orientation-\(orientation).jpg")), options)
+            Bench.source(Fixture.named("images/orientation-\(orientation).jpg")), options)
 
         #expect(image.pixels.size == expected.size)
         #expect(image.info.orientation == .up)
-        // The coder may have reduced it, which is not to the bit the same.
+        // The coder may have reduced the image, which is not bit-exact.
         #expect(try Pixels(image.pixels).difference(Pixels(expected)) < 4)
         if let exif = image.blob(.exif) { #expect(ExifOrientation.read(exif) == .up) }
     }
 
     @Test(arguments: 1...8, ["jpeg", "png", "webp", "heic", "avif", "gif"] as [ImageFormat])
     func `a thumbnail written in any format is upright`(orientation: Int, format: ImageFormat) throws {
-        let source = Bench.source(Fixture.named("pictures/orientation-\(orientation).jpg"))
-        let full = try Bench.decode("pictures/orientation-\(orientation).jpg").seen()
+        let source = Bench.source(Fixture.named("images/orientation-\(orientation).jpg"))
+        let full = try Bench.decode("images/orientation-\(orientation).jpg").seen()
 
         let image = try Bench.manager.decode(source, .thumbnail(PixelSize(16, 16)))
         let again = try Bench.decode(Bench.encode(image, to: format, options: Bench.target(format).options).bytes)
@@ -140,8 +140,8 @@ import Testing
         #expect(seen.quarters == full.quarters)
     }
 
-    @Test(arguments: ["pictures/photo.png", "pictures/rgba.png", "pictures/sixteen.png", "pictures/gray.png"])
-    func `in bands or as a whole a picture becomes the same thumbnail`(name: String) throws {
+    @Test(arguments: ["images/photo.png", "images/rgba.png", "images/sixteen.png", "images/gray.png"])
+    func `an image in bands has the same thumbnail as a whole image`(name: String) throws {
         let whole = try Bench.decode(name).pixels
         for box in [PixelSize(3, 3), PixelSize(20, 13), PixelSize(whole.size.width - 1, whole.size.height)] {
             let expected = try Resampler.resample(BufferRows(whole), to: whole.size.scaled(to: box))
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `an embedded thumbnail that is too small or of another shape is not used`() throws {
+    @Test func `an embedded thumbnail that is too small or has another aspect ratio is not used`() throws {
         for (size, isUsed) in [
             (PixelSize(40, 30), true), (PixelSize(39, 30), true), (PixelSize(32, 24), false),
             (PixelSize(36, 30), false),
@@ -163,7 +163,7 @@ import Testing
             let manager = testHost().manager
             manager.addCoder(coder)
 
-            let image = try manager.decode(badPicture, .thumbnail(PixelSize(20, 15)))
+            let image = try manager.decode(badImage, .thumbnail(PixelSize(20, 15)))
 
             #expect(image.pixels.size == PixelSize(20, 15))
             #expect((image.pixels.packed[0] == 255) == isUsed, "\(size)")
@@ -178,7 +178,7 @@ extension DecodedImage {
 }
 
 extension Pixels {
-    /// Which quarters are darker than the mean.
+    /// The quarters that are darker than the mean.
     fileprivate var quarters: [Bool] {
         func mean(_ x: Range<Int>, _ y: Range<Int>) -> Double {
             var sum = 0
@@ -193,7 +193,7 @@ extension Pixels {
     }
 }
 
-/// A black picture of 100 by 75 pixels with a red small version of a size that it is told.
+/// A black image of 100 by 75 pixels with a red thumbnail of a given size.
 private final class ThumbnailedCoder: ImageCoder {
     let descriptor = CoderDescriptor(
         id: "test.thumbnailed", version: "1", tier: .runTime, roles: [.decode, .items],

@@ -2,23 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pictures that nobody of this project made, judged by the script beside them; skipped where they are not.
+/// Independent images, checked by the script of the corpus; skipped if it is missing.
 ///
-/// `CODERHOST_CORPUS=all` takes every suite, which is minutes in a debug build.
-@Suite struct `Independent pictures` {
+/// `CODERHOST_CORPUS=all` selects every suite, which takes minutes in a debug build.
+@Suite struct `Independent images` {
     static let folder = ["\(Repository.root)/../shared/corpus", "\(Repository.root)/../../shared/corpus"]
         .first { FileManager.default.fileExists(atPath: "\($0)/check.py") }
     static let takesAll = ProcessInfo.processInfo.environment["CODERHOST_CORPUS"] == "all"
-    /// Suites of large pictures, of which every tenth is taken otherwise.
+    /// Suites of large images, of which only every tenth is used by default.
     static let slowSuites: Set = [
         "exif-orientation", "libjpeg-turbo-testimages", "libvips-tests", "libwebp-test-data", "linku-avif",
         "sdwebimage",
     ]
-    /// The formats that are served; of the others in the corpus nothing is asked but to be refused in order.
+    /// The supported formats; for other formats, only an orderly refusal is checked.
     static let formats = ["png", "jpeg", "webp", "gif", "heif", "avif"]
 
     @Test(.enabled(if: folder != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(40)))
-    func `stills are as other decoders see them, and none crashes or hangs`() throws {
+    func `stills match other decoders, without crashes or hangs`() throws {
         let folder = try #require(Self.folder)
         let temporary = TemporaryDirectory()
         let report = temporary.file("report.tsv")
@@ -41,7 +41,7 @@ import Testing
             let all = counts[format] ?? 0
             #expect(all > 0, "\(format) is not in the corpus")
             #expect(wrong.isEmpty, "\(wrong.map { "\($0["file"]!): \($0["why"]!)" }.joined(separator: "\n"))")
-            // Where every exception is one of few, they count as failures too.
+            // For formats with few exceptions, these count as failures too.
             if !["heif", "avif"].contains(format) {
                 let failed = failures.filter { $0["format"] == format }.count
                 #expect(Double(failed) <= Double(all) * 0.01, "\(failed) of \(all) \(format)")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// The lines of the manifest that are taken, with the one that names the columns.
+    /// The selected lines of the manifest, with the column names.
     private func sample(_ path: String) throws -> [String] {
         let lines = try lines(path)
         let rows = zip(lines.dropFirst(), try table(path)).filter { _, row in
@@ -67,7 +67,7 @@ import Testing
             String.init)
     }
 
-    /// The lines of a table whose first line names the columns.
+    /// The lines of a table whose first line contains the column names.
     private func table(_ path: String) throws -> [[String: String]] {
         let lines = try lines(path)
         let names = lines[0].split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
@@ -78,8 +78,8 @@ import Testing
     }
 }
 
-extension `Independent pictures` {
-    /// Stills that differ, each with its reason.
+extension `Independent images` {
+    /// Stills with a known difference and its reason.
     static let exceptions: [String: String] = {
         let mini = """
             AV1 with the 'mini' header: the references of the row have no AV1 for HEIF; rewritten with a 'meta' box, \
@@ -101,7 +101,7 @@ extension `Independent pictures` {
             "linku-avif/kimono.crop.avif": crop,
             "linku-avif/kimono.mirror-vertical.rotate270.crop.avif": crop,
             "libwebp-test-data/bad_palette_index.webp":
-                "it says it has no alpha, so it is decoded without; what is out of the palette is clear to dwebp",
+                "it declares no alpha, so it is decoded without; dwebp treats colors outside the palette as clear",
         ]
         for layout in ["profile0.8bpc.yuv420", "profile1.8bpc.yuv444", "profile2.8bpc.yuv422"] {
             for odd in ["", ".odd-height", ".odd-width", ".odd-width.odd-height"] {

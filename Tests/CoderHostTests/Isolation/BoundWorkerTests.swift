@@ -7,7 +7,7 @@ import Testing
 @testable import CoderHost
 
 /// Workers of threads that are bound to a processor.
-@Suite(.serialized, .enabled(if: processorCount > 1)) struct `A worker of a bound thread` {
+@Suite(.serialized, .enabled(if: Machine.processorCount > 1)) struct `A worker of a bound thread` {
     private static let source = ImageSource(Array("flt!".utf8) + [0, 2, 0, 1, 3] + [1, 2, 3, 4, 5, 6])
 
     private func processors(of process: String) -> String {
@@ -16,7 +16,7 @@ import Testing
         return String(line.dropFirst("Cpus_allowed_list:".count).drop { $0 == "\t" })
     }
 
-    @Test func `runs on that processor, and anywhere for a thread that is not bound`() throws {
+    @Test func `runs on that processor, or anywhere for an unbound thread`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-b\(UInt16.random(in: 1000...9999)).so"
         try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: folder.path, named: file)
@@ -24,7 +24,7 @@ import Testing
             folder.path, Repository.products, isolation: IsolationPolicy(.require, reuse: .reuse(9), needed: []))
         let threads = Mutex<[String]>([])
         let workers = Mutex<[[String]]>([])
-        sideBySide(processorCount, threads: processorCount, isBound: true) { _ in
+        runInParallel(Machine.processorCount, threads: Machine.processorCount, isBound: true) { _ in
             let session: DecodeSession
             do throws(CoderError) {
                 session = try host.manager.openSession(Self.source)
@@ -33,19 +33,19 @@ import Testing
                 return
             }
             threads.withLock { $0.append(processors(of: "thread-self")) }
-            // All sessions are open at one time, until everybody has looked.
-            wait(until: { threads.withLock { $0.count } == processorCount })
+            // All sessions stay open until every thread has checked.
+            wait(until: { threads.withLock { $0.count } == Machine.processorCount })
             let seen = processes(named: file).map { processors(of: "\($0)") }
             workers.withLock { $0.append(seen) }
-            wait(until: { workers.withLock { $0.count } == processorCount })
+            wait(until: { workers.withLock { $0.count } == Machine.processorCount })
             withExtendedLifetime(session) {}
         }
         let bound = threads.withLock { $0.sorted() }
-        #expect(Set(bound).count == processorCount)
+        #expect(Set(bound).count == Machine.processorCount)
         let everywhere = processors(of: "self")
-        // The first is the one that workers are forked from.
+        // The first process is the zygote.
         for seen in workers.withLock({ $0 }) { #expect(seen.first == everywhere && seen.dropFirst().sorted() == bound) }
-        #expect(workers.withLock { $0.count } == processorCount)
+        #expect(workers.withLock { $0.count } == Machine.processorCount)
         #expect(processors(of: "thread-self") == everywhere)
 
         let before = processes(named: file)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import CoderHost
 
-/// What becomes of a host whose plugins do their worst, each in a worker.
+/// The effects of misbehaving plugins in workers on the host.
 @Suite struct `A faulty plugin in a worker` {
     struct Fault: CustomTestStringConvertible {
         let name: String
-        /// What may come of it; nil: the picture, because nothing of it reaches the host.
+        /// The expected error; nil for the image, if the fault does not affect the host.
         let code: CoderError.Code?
-        /// What the message says.
+        /// A part of the error message.
         let says: String
 
         init(_ name: String, _ code: CoderError.Code? = nil, _ says: String = "") {
@@ -35,19 +35,19 @@ import Testing
         Fault("longjmp", .pluginCrashed),
         Fault("umask", .pluginCrashed, "umask"),
         Fault("opens-files"), Fault("locale"), Fault("signals"), Fault("environment"), Fault("writes-output"),
-        Fault("lies-about-size"), Fault("leak"), Fault("crashes-at-exit"), Fault("keeps-memory"), Fault("rounding"),
+        Fault("wide-frame"), Fault("leak"), Fault("crashes-at-exit"), Fault("keeps-memory"), Fault("rounding"),
     ]
 
     /// 2 x 1 pixels, see `Tests/ThirdParty/faulty/plugin.h`.
-    static let picture = ImageSource(
-        Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], name: "picture.flt")
+    static let image = ImageSource(
+        Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], name: "image.flt")
 
     static func host(
         _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so", flags: [String] = []
     ) throws -> CoderHost {
         try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"] + flags, into: folder.path, named: file)
         var limits = DecodeLimits.default
-        // Only one that never ends has to wait for it.
+        // Only the endless plugin has to reach the time limit.
         limits.maxMilliseconds = name == "endless" || !flags.isEmpty ? 700 : 60_000
         limits.maxDecodedBytes = 32 << 20
         return testHost(
@@ -56,20 +56,20 @@ import Testing
     }
 
     @Test(arguments: faults)
-    func `costs one error, and nothing else`(fault: Fault) throws {
+    func `causes only one error`(fault: Fault) throws {
         let folder = TemporaryDirectory()
         let host = try Self.host(fault.name, folder)
         let before = ProcessState()
         if let code = fault.code {
-            let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+            let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.image) })
             #expect(error.code == code, "\(error)")
             #expect(error.message.contains(fault.says), "\(error)")
             #expect(error.coder == "org.example.faulty")
         } else {
-            #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+            #expect(try host.manager.decode(Self.image).info.size == PixelSize(2, 1))
         }
         #expect(ProcessState() == before)
-        // Other formats go on.
+        // Other formats still work.
         let other = Fixture.valid("jpeg")[0]
         #expect(try host.manager.decode(ImageSource(other.bytes)).info.size == other.expect?.size)
     }
@@ -82,73 +82,73 @@ import Testing
     }
 
     @Test(arguments: [
-        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed (SIGABRT) while it was loaded"),
+        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed (SIGABRT) while it was loading"),
         LoadFault(
             statement: "exit(0);", code: .pluginCrashed,
-            says: "it ended the process (exit code 0) while it was loaded"),
+            says: "it ended the process (exit code 0) while it was loading"),
         LoadFault(
             statement: "for (volatile int i = 0; i >= 0; i = 1) {}", code: .deadlineExceeded, says: "longer than 700 ms"
         ),
     ])
-    func `that does not survive its loading is no reason to wait`(fault: LoadFault) throws {
+    func `that fails while loading does not delay the session`(fault: LoadFault) throws {
         let folder = TemporaryDirectory()
         let host = try Self.host("none", folder, flags: ["-DON_INIT=\(fault.statement)"])
-        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.image) })
         #expect(error.code == fault.code && error.message.contains(fault.says), "\(error)")
     }
 
-    @Test func `is left alone after three crashes, and its formats are named in the error`() throws {
+    @Test func `is quarantined after three crashes, and the error names its formats`() throws {
         let folder = TemporaryDirectory()
         let host = try Self.host("segfault", folder)
-        for _ in 0..<3 { #expect(throws: CoderError.self) { try host.manager.decode(Self.picture) } }
+        for _ in 0..<3 { #expect(throws: CoderError.self) { try host.manager.decode(Self.image) } }
         #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .quarantined)
-        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.image) })
         #expect(error.code == .noCoder)
         #expect(error.attempts.contains { $0.contains("quarantined") }, "\(error.attempts)")
         host.quarantine.clear()
-        let again = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        let again = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.image) })
         #expect(again.code == .pluginCrashed)
     }
 
-    @Test func `takes no other session of the same plugin with it`() throws {
+    @Test func `does not affect other sessions of the same plugin`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
         let host = try Self.host("none", folder, as: file)
-        let session = try host.manager.openSession(Self.picture)
-        let other = try host.manager.openSession(Self.picture)
-        // Zygote, then the two workers.
+        let session = try host.manager.openSession(Self.image)
+        let other = try host.manager.openSession(Self.image)
+        // The zygote, then the two workers.
         let all = processes(named: file)
         try #require(all.count >= 3, "\(all)")
         killProcess(try #require(all.last))
-        // It begins anew, because nobody but the system ends a process that way.
+        // It restarts, because only the system or a user sends this signal.
         #expect(try other.decodeImage().size == PixelSize(2, 1))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
-        // With the zygote all of its workers end, and each session has a new one.
+        // With the zygote all its workers end, and each session gets a new one.
         killProcess(try #require(processes(named: file).first))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
-        #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+        #expect(try host.manager.decode(Self.image).info.size == PixelSize(2, 1))
     }
 
-    @Test func `is not blamed for processes that somebody else ends`() throws {
+    @Test func `is not blamed for processes that another user ends`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
         let host = try Self.host("none", folder, as: file)
         for _ in 0..<5 {
-            #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+            #expect(try host.manager.decode(Self.image).info.size == PixelSize(2, 1))
             for process in processes(named: file) { killProcess(process) }
         }
         #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .loaded)
     }
 
-    @Test func `that goes on after it was cancelled is ended`() throws {
+    @Test func `that ignores a cancellation is ended`() throws {
         let folder = TemporaryDirectory()
         let host = try Self.host("endless", folder)
         let context = Mutex<SessionContext?>(nil)
         let outcome = Mutex<CoderError?>(nil)
-        sideBySide(2, threads: 2) { part in
+        runInParallel(2, threads: 2) { part in
             if part == 0 {
                 do throws(CoderError) {
-                    let session = try host.manager.openSession(Self.picture)
+                    let session = try host.manager.openSession(Self.image)
                     context.withLock { $0 = session.context }
                     _ = try session.decodeImage()
                 } catch {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `A plugin that reads fonts` {
     private static let font = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 
-    /// The figure 8 of DejaVu Sans 2.37, 24 pixels an em, as FreeType 2.12.1 draws it (no hinting, one bit a pixel).
+    /// The digit 8 of DejaVu Sans 2.37 at 24 pixels per em, drawn by FreeType 2.12.1 (no hinting, one bit per pixel).
     private static let eight = """
         .........#####..................
         .......#########................
@@ -30,12 +30,12 @@ import Testing
         ........#######.................
         """.split(separator: "\n").map(String.init)
 
-    /// A host, and the folder that has to stay as long as it.
+    /// A host, and the folder that must live as long as the host.
     private struct Installation {
         let folder: TemporaryDirectory
         let host: CoderHost
 
-        func decode() throws(CoderError) -> DecodedImage { try host.manager.decode(badPicture) }
+        func decode() throws(CoderError) -> DecodedImage { try host.manager.decode(badImage) }
     }
 
     private func host(
@@ -64,15 +64,15 @@ import Testing
     }
 
     @Test(.enabled(if: readFile(font) != nil), arguments: [IsolationPolicy.Mode.require, .auto, .off])
-    func `draws text with a font that it read while it was loaded`(mode: IsolationPolicy.Mode) throws {
+    func `draws text with a font that it read while loading`(mode: IsolationPolicy.Mode) throws {
         let host = try host(IsolationPolicy(mode, needed: []))
 
         #expect(try rows(host) == Self.eight)
-        // Another image, another worker.
+        // Another image in another worker.
         #expect(try rows(host) == Self.eight)
     }
 
-    @Test(.enabled(if: readFile(font) != nil)) func `cannot read a font where its manifest does not ask for fonts`()
+    @Test(.enabled(if: readFile(font) != nil)) func `cannot read a font unless its manifest requests fonts`()
         throws
     {
         let error = failure(try host(reads: []))
@@ -80,18 +80,18 @@ import Testing
         #expect(error?.code == .pluginRefused)
         #expect(
             error?.message.contains("init-failed): the font \(Self.font) cannot be read: ") == true, "\(error as Any)")
-        // The same plugin reads it where there is no sandbox.
+        // The same plugin reads it without a sandbox.
         #expect(try rows(host(reads: [], IsolationPolicy(.off))) == Self.eight)
     }
 
-    @Test(.enabled(if: readFile(font) != nil)) func `cannot open a font once it is sealed`() throws {
+    @Test(.enabled(if: readFile(font) != nil)) func `cannot open a font after it is sealed`() throws {
         let error = failure(try host(when: "IN_DECODE"))
 
         #expect(error?.message.contains("cannot be read: Permission denied") == true, "\(error as Any)")
         #expect(try rows(host(when: "IN_DECODE", IsolationPolicy(.off))) == Self.eight)
     }
 
-    @Test(.enabled(if: readFile(font) != nil)) func `cannot read in a worker the file that it opened in init`() throws {
+    @Test(.enabled(if: readFile(font) != nil)) func `cannot read a file in a worker that it opened in init`() throws {
         let error = failure(try host(when: "KEPT"))
 
         #expect(error?.message.contains("cannot be read: Bad file descriptor") == true, "\(error as Any)")
@@ -109,7 +109,7 @@ import Testing
         #expect(error?.message.contains("cannot be read: ") == true, "\(error as Any)")
     }
 
-    @Test func `is shown folders of the system only`() {
+    @Test func `can read only system folders`() {
         for resource in SystemResource.allCases {
             for folder in resource.folders {
                 #expect(["/usr/", "/etc/", "/var/"].contains { folder.hasPrefix($0) })
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [#"["cameras"]"#, #"["fonts", "FONTS"]"#, #"[""]"#])
-    func `is refused when it asks for an unknown resource`(list: String) throws {
+    func `is refused if it requests an unknown resource`(list: String) throws {
         let folder = TemporaryDirectory()
         let words = list.replacing("\"", with: "\\\"")
         try BuiltPlugin.put(
@@ -129,11 +129,11 @@ import Testing
 
         #expect(record.status.state == .badManifest)
         #expect(record.status.reason.hasPrefix("isolation.read[") == true)
-        #expect(record.status.reason.contains("which this version does not know (fonts)"))
+        #expect(record.status.reason.contains("unknown to this version (fonts)"))
         #expect(record.status.remedy == "update coderhost")
     }
 
-    @Test(arguments: [#""fonts""#, "[1]", "{}"]) func `is refused when read is no list of names`(list: String) throws {
+    @Test(arguments: [#""fonts""#, "[1]", "{}"]) func `is refused if read is not a list of names`(list: String) throws {
         let text =
             #"{"schema": 1, "plugin": {"id": "a", "version": "1"}, "isolation": {"read": "# + list
             + #"}, "abi": {"major": 1, "minor_built": 0, "minor_needed": 0}, "coders": []}"#

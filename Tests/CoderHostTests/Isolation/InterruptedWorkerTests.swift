@@ -6,10 +6,10 @@ import Testing
 
 @testable import CoderHost
 
-/// Workers that are killed, and sessions that are cancelled, at any moment; `make prove` does more of both.
+/// Workers that are killed, and sessions that are cancelled, at any moment; `make prove` repeats both more often.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct `An interrupted worker` {
     private func host(_ folder: TemporaryDirectory, _ file: String) throws -> CoderHost {
-        // Under a name that no other test's processes have.
+        // A name that no other test's processes have.
         try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: folder.path, named: file)
         return testHost(folder.path, Repository.products, isolation: IsolationPolicy(.require, needed: []))
     }
@@ -18,7 +18,7 @@ import Testing
     private static let bytes =
         Array("flt!".utf8) + [0x03, 0xE8, 0x02, 0xBC, 3] + (0..<2_100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    @Test func `that is killed costs an error with a code, or nothing`() throws {
+    @Test func `that is killed causes at most one typed error`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
         let host = try host(folder, file)
@@ -28,7 +28,7 @@ import Testing
         for number in 0..<30 {
             let (wait, choice) = (UInt32(random.next() % 6), Int(random.next() % 64))
             let outcome = Mutex<Result<DecodedImage, CoderError>?>(nil)
-            sideBySide(2, threads: 2) { part in
+            runInParallel(2, threads: 2) { part in
                 if part == 0 {
                     do throws(CoderError) {
                         let image = try host.manager.decode(source)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `that is cancelled leaves nothing behind`() throws {
+    @Test func `that is cancelled leaves no files or processes`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
         let host = try host(folder, file)
@@ -62,7 +62,7 @@ import Testing
             let delay = UInt32(random.next() % 4)
             let context = Mutex<SessionContext?>(nil)
             let outcome = Mutex<CoderError?>(nil)
-            sideBySide(2, threads: 2) { part in
+            runInParallel(2, threads: 2) { part in
                 if part == 0 {
                     do throws(CoderError) {
                         try host.manager.withSession(source) { session throws(CoderError) in
@@ -82,7 +82,7 @@ import Testing
             #expect(code == nil || code == .cancelled, "\(number)")
         }
         #expect(try host.manager.decode(source).info.size == PixelSize(1000, 700))
-        // The zygote stays; its workers end by themselves.
+        // The zygote remains; its workers end.
         for _ in 0..<300 where processes(named: file).count > 1 { pause(milliseconds: 10) }
         #expect(processes(named: file).count <= 1)
     }

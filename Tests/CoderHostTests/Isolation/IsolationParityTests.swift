@@ -12,7 +12,7 @@ import Testing
         Repository.workerPlugins, isolation: IsolationPolicy(.require, reuse: .reuse(20), needed: []))
 
     @Test(arguments: Fixture.all)
-    func `are those of the plugin in process, errors and warnings as well`(fixture: Fixture) {
+    func `equal the results in process, including errors and warnings`(fixture: Fixture) {
         let source = ImageSource(fixture.bytes, name: fixture.name)
         #expect(SessionAccount(source, Self.isolated) == SessionAccount(source, Self.inProcess))
     }
@@ -20,12 +20,14 @@ import Testing
     @Test(arguments: Fixture.valid.filter { ($0.expect?.frameCount ?? 1) > 2 })
     func `are the same in any order of frames`(fixture: Fixture) {
         let source = ImageSource(fixture.bytes, name: fixture.name)
-        #expect(SessionAccount(source, Self.isolated, backwards: true) == SessionAccount(source, Self.inProcess, backwards: true))
+        #expect(
+            SessionAccount(source, Self.isolated, backwards: true)
+                == SessionAccount(source, Self.inProcess, backwards: true))
     }
 
-    @Test func `come from a file by its own descriptor and from a large one piece by piece`() throws {
+    @Test func `are the same for a mapped file and a large file read in pieces`() throws {
         let folder = TemporaryDirectory()
-        // Above the size from which files are read where their bytes are needed.
+        // Above the size from which files are read in pieces.
         let large = folder.write(
             Fixture.valid("jpeg")[0].bytes + [UInt8](repeating: 0, count: 9 << 20),
             to: "large.jpg")
@@ -38,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "png", "gif", "webp", "avif", "heic", "apng", "farbfeld"] as [ImageFormat])
-    func `are the same bytes when a picture is encoded`(format: ImageFormat) throws {
+    func `are the same bytes when an image is encoded`(format: ImageFormat) throws {
         let pixels = try PixelBuffer(size: PixelSize(61, 43), format: .rgba8)
         var random = SeededRandom(5)
         for y in 0..<43 {
@@ -114,7 +116,7 @@ import Testing
         #expect(try steps(Self.isolated) == steps(Self.inProcess))
     }
 
-    @Test func `say where they come from`() throws {
+    @Test func `report the place of decoding`() throws {
         let source = ImageSource(Fixture.valid("jpeg")[0].bytes)
         try Self.isolated.manager.withSession(source) { session throws(CoderError) in
             let report = session.isolation

@@ -1,36 +1,36 @@
+@testable import CoderHost
 import ImageModel
 import ImageProcessing
+@testable import PluginRuntime
 import Synchronization
 import TestSupport
 
-@testable import CoderHost
-
-/// What the threads of a race share: hosts whose workers are cancelled and killed, and pictures that must not care.
+/// The shared state of a race: hosts whose workers are cancelled and killed, and images that must stay correct.
 final class IsolationRace: Sendable {
-    /// Small ones of every format, read by all threads through the same sources.
-    private struct Picture: Sendable {
+    /// Small images of every format, read by all threads from the same sources.
+    private struct Image: Sendable {
         let source: ImageSource
         let expected: [UInt8]
     }
 
     private let folders = (0..<3).map { _ in TemporaryDirectory() }
-    /// Fewer workers than threads, so that they wait in line.
+    /// Fewer workers than threads, so that sessions wait.
     private let hosts: [CoderHost]
-    /// Of plugins that work, crash, and do not come back.
+    /// Hosts with plugins that work, crash, and hang.
     private let mortal: CoderHost
     private let crashing: CoderHost
     private let endless: CoderHost
-    private let pictures: [Picture]
-    private static let tiny = `A faulty plugin in a worker`.picture
-    /// Shown by the processes of `mortal`, and by none else.
+    private let images: [Image]
+    private static let tiny = `A faulty plugin in a worker`.image
+    /// The process name of `mortal`'s plugin, used by no other process.
     private let file: String
     private let contexts = Mutex<[SessionContext]>([])
     private let problems = Mutex<[String]>([])
-    /// How often a worker was cancelled, killed, refused; a race without any of them shows nothing.
-    let cancelled = Tally()
-    let killed = Tally()
-    let crashed = Tally()
-    let decoded = Tally()
+    /// How often a worker was cancelled, killed or refused; without these, the race tests nothing.
+    let cancelled = RelaxedCounter()
+    let killed = RelaxedCounter()
+    let crashed = RelaxedCounter()
+    let decoded = RelaxedCounter()
 
     var problem: String? { problems.withLock { $0.first } }
 
@@ -49,24 +49,24 @@ final class IsolationRace: Sendable {
                 "faulty/\(name).c", flags: ["-pthread", "-lm"], into: folder.path,
                 named: name == "none" ? file : nil)
             var policy = IsolationPolicy(.require, reuse: .reuse(4), needed: [])
-            // Somebody has to be there to be killed.
+            // A worker must exist to be killed.
             policy.idleSeconds = 600
             return testHost(folder.path, isolation: policy)
         }
         (mortal, crashing, endless) = (others[0], others[1], others[2])
-        var pictures: [Picture] = []
+        var images: [Image] = []
         for format in ["jpeg", "png", "gif", "webp", "farbfeld", "apng"] as [ImageFormat] {
             guard let fixture = Fixture.valid(format).first(where: { $0.byteCount < 8000 }) else { continue }
             let source = ImageSource(fixture.bytes, name: fixture.name)
-            pictures.append(Picture(source: source, expected: try local.manager.decode(source).pixels.packedRows))
+            images.append(Image(source: source, expected: try local.manager.decode(source).pixels.packedRows))
         }
-        self.pictures = pictures
+        self.images = images
     }
 
-    /// Lets everybody do all of it, in an order of his own; one more thread cancels whom it finds.
+    /// Runs all actions on every thread in random order; one more thread cancels random sessions.
     func run(threads: Int, rounds: Int) {
         let left = Countdown(threads)
-        sideBySide(threads + 1, threads: threads + 1) { thread in
+        runInParallel(threads + 1, threads: threads + 1) { thread in
             var random = SeededRandom(UInt64(thread) + 1)
             guard thread < threads else {
                 while !left.isOver {
@@ -82,7 +82,7 @@ final class IsolationRace: Sendable {
         }
     }
 
-    /// How many threads still work, without an order between them.
+    /// The number of working threads, with relaxed ordering.
     private final class Countdown: Sendable {
         private let count: Atomic<Int>
 
@@ -94,40 +94,40 @@ final class IsolationRace: Sendable {
 
     private func step(_ random: inout SeededRandom) {
         let host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
-        let picture = pictures[Int.random(in: 0..<pictures.count, using: &random)]
+        let sample = images[Int.random(in: 0..<images.count, using: &random)]
         switch Int.random(in: 0..<12, using: &random) {
         case 0: killSomebody(&random)
         case 1: crash()
         case 2: waitForEver(&random)
         case 3: ask(host)
         case 4, 5: decodeMortal()
-        case 6: encode(picture, host)
-        default: decode(picture, host, &random)
+        case 6: encode(sample, host)
+        default: decode(sample, host, &random)
         }
     }
 
-    // MARK: What they do
+    // MARK: Actions
 
-    private func decode(_ picture: Picture, _ host: CoderHost, _ random: inout SeededRandom) {
+    private func decode(_ sample: Image, _ host: CoderHost, _ random: inout SeededRandom) {
         do throws(CoderError) {
-            let session = try host.manager.openSession(picture.source)
-            // Now and then somebody may cancel it while it decodes.
+            let session = try host.manager.openSession(sample.source)
+            // Occasionally another thread may cancel it while it decodes.
             let isOffered = Int.random(in: 0..<3, using: &random) == 0
             if isOffered { contexts.withLock { $0.append(session.context) } }
             let image = try session.decodeImage()
-            if image.isSame(as: picture.expected) {
+            if image.isSame(as: sample.expected) {
                 decoded.add()
             } else {
-                note("\(picture.source.name) is another one")
+                note("\(sample.source.name) differs")
             }
         } catch {
             if error.code == .cancelled { cancelled.add() } else { note("decode: \(error)") }
         }
     }
 
-    private func encode(_ picture: Picture, _ host: CoderHost) {
+    private func encode(_ sample: Image, _ host: CoderHost) {
         do throws(CoderError) {
-            let image = try host.manager.decode(picture.source)
+            let image = try host.manager.decode(sample.source)
             if try host.manager.encode(image, to: "farbfeld").isEmpty { note("nothing was encoded") }
         } catch {
             note("encode: \(error)")
@@ -148,13 +148,13 @@ final class IsolationRace: Sendable {
         killed.add()
     }
 
-    /// Of a plugin whose processes are killed: the picture, or one error that says so.
+    /// Decodes with a plugin whose processes are killed: an image, or one error that reports it.
     private func decodeMortal() {
         do throws(CoderError) {
             let image = try mortal.manager.decode(Self.tiny)
             if image.info.size == PixelSize(2, 1) { decoded.add() } else { note("\(image.info.size)") }
         } catch {
-            // Killed while it was loaded it looks like a plugin that crashes, and is left alone.
+            // If it was killed while loading, it looks like a crashing plugin and is quarantined.
             forgive(error, mortal)
             if ![.pluginCrashed, .isolationUnavailable].contains(error.code), !Self.isQuarantined(error) {
                 note("killed: \(error)")
@@ -162,7 +162,7 @@ final class IsolationRace: Sendable {
         }
     }
 
-    /// Whether a session failed because its plugin is left alone, or was when the host looked.
+    /// Whether a session failed because its plugin is, or was, quarantined.
     private static func isQuarantined(_ error: CoderError) -> Bool {
         [.noCoder, .pluginRefused, .unrecognizedFormat].contains(error.code)
     }
@@ -174,7 +174,7 @@ final class IsolationRace: Sendable {
     private func crash() {
         do throws(CoderError) {
             _ = try crashing.manager.decode(Self.tiny)
-            note("it decoded while it crashed")
+            note("it decoded although it crashes")
         } catch {
             crashed.add()
             forgive(error, crashing)
@@ -182,7 +182,7 @@ final class IsolationRace: Sendable {
         }
     }
 
-    /// A picture that never ends, until somebody cancels it, or its time runs out.
+    /// Decodes an endless image until it is cancelled or reaches the time limit.
     private func waitForEver(_ random: inout SeededRandom) {
         var limits = DecodeLimits.default
         limits.maxMilliseconds = Int.random(in: 0..<4, using: &random) == 0 ? 100 : 600_000
@@ -190,7 +190,7 @@ final class IsolationRace: Sendable {
             let session = try endless.manager.openSession(Self.tiny, limits: limits)
             contexts.withLock { $0.append(session.context) }
             _ = try session.decodeImage()
-            note("it came to an end")
+            note("it finished")
         } catch {
             forgive(error, endless)
             if error.code == .cancelled {
@@ -201,15 +201,15 @@ final class IsolationRace: Sendable {
         }
     }
 
-    /// What others ask for while all of this goes on.
+    /// Calls other functions of the host during the race.
     private func ask(_ host: CoderHost) {
         _ = crashing.quarantine.entries
         _ = mortal.quarantine.warnings
-        if host.plugins.contains(where: { $0.status.state == .quarantined }) { note("one that works is quarantined") }
-        if crashing.plugins.count != 1 { note("a plugin is gone") }
+        if host.plugins.contains(where: { $0.status.state == .quarantined }) { note("a working plugin is quarantined") }
+        if crashing.plugins.count != 1 { note("a plugin is missing") }
     }
 
-    /// Whether everything works when all have gone home.
+    /// Whether everything works after all threads have finished.
     func isSound() -> Bool {
         contexts.withLock { $0 = [] }
         mortal.quarantine.clear()
@@ -218,8 +218,8 @@ final class IsolationRace: Sendable {
         }
         return isMortalSound
             && hosts.allSatisfy { host in
-                pictures.allSatisfy { picture in
-                    (try? host.manager.decode(picture.source))?.pixels.isSame(as: picture.expected) == true
+                images.allSatisfy { sample in
+                    (try? host.manager.decode(sample.source))?.pixels.isSame(as: sample.expected) == true
                 }
             }
     }

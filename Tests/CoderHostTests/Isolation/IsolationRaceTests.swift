@@ -1,16 +1,16 @@
+@testable import CoderHost
 import ImageModel
 import ImageProcessing
+@testable import PluginRuntime
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import CoderHost
-
-/// Eight threads that decode in workers while some of these are cancelled, killed, and crash.
+/// Eight threads decode in workers, some of which are cancelled, killed, or crash.
 ///
-/// `make tsan` runs this under the thread sanitizer, which sees what these checks do not.
+/// `make tsan` runs these tests under the thread sanitizer, which finds races that the checks miss.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct `Isolation on many threads` {
-    @Test func `gives everybody his picture, and to whom it cannot one error`() throws {
+    @Test func `gives every session its image or one error`() throws {
         let race = try IsolationRace()
         race.run(threads: 8, rounds: 24)
         #expect(race.problem == nil)
@@ -19,11 +19,11 @@ import Testing
         #expect(race.isSound())
     }
 
-    /// Of one memory that is shared with workers, and one that is not.
-    @Test func `takes shared memory that nobody else has`() {
+    /// Tests shared and unshared memory.
+    @Test func `takes shared memory that is not in use`() {
         let surfaces = SharedSurfaces(clearsUsed: true)
-        let wrong = Tally()
-        sideBySide(8, threads: 8) { thread in
+        let wrong = RelaxedCounter()
+        runInParallel(8, threads: 8) { thread in
             for round in 0..<40 {
                 let byte = UInt8(thread * 25 + round % 25)
                 guard let buffer = try? surfaces.pool.take(PixelSize(200, 90), .rgba8, clean: false),
@@ -38,16 +38,16 @@ import Testing
         #expect(wrong.count == 0)
     }
 
-    @Test func `gives every slot to one at a time, also when some stop waiting`() {
+    @Test func `gives every slot to one session at a time, even if others stop waiting`() {
         let slots = WorkerSlots(2)
         let inside = Occupancy()
-        let served = Tally()
-        let wrong = Tally()
-        let givenUp = Tally()
-        sideBySide(8, threads: 8) { thread in
+        let served = RelaxedCounter()
+        let wrong = RelaxedCounter()
+        let givenUp = RelaxedCounter()
+        runInParallel(8, threads: 8) { thread in
             for round in 0..<40 {
                 var limits = DecodeLimits.default
-                // Every other one of two threads has no patience at all.
+                // Every other attempt of two threads times out immediately.
                 if thread < 2, round % 2 == 0 { limits.maxMilliseconds = 1 }
                 do throws(CoderError) {
                     try slots.take(SessionContext(limits: limits))
@@ -67,11 +67,11 @@ import Testing
     }
 }
 
-/// How many are inside, without an order between them.
+/// The number of current sessions, with relaxed ordering.
 private final class Occupancy: Sendable {
     private let count = Atomic<Int>(0)
 
-    /// - Returns: How many are inside now.
+    /// - Returns: the number of current sessions.
     func enter() -> Int { count.add(1, ordering: .relaxed).newValue }
     func leave() { count.subtract(1, ordering: .relaxed) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-/// What is known of an item, as far as it can be compared.
+/// The comparable properties of an item.
 private struct ItemAccount: Equatable {
     var item: ImageItem?
     var metadata: [MetadataBlob] = []
@@ -18,7 +18,8 @@ private struct ItemAccount: Equatable {
     private static let isolated = testHost(
         Repository.workerPlugins, isolation: IsolationPolicy(.require, reuse: .reuse(20), needed: []))
 
-    private func account(_ source: ImageSource, _ host: CoderHost) throws -> (items: [ItemAccount], warnings: [String]) {
+    private func account(_ source: ImageSource, _ host: CoderHost) throws -> (items: [ItemAccount], warnings: [String])
+    {
         try host.manager.withSession(source) { session throws(CoderError) in
             let accounts = try session.items().map { listed in
                 var account = ItemAccount(item: listed.facts)
@@ -36,9 +37,10 @@ private struct ItemAccount: Equatable {
     }
 
     @Test(arguments: [
-        ("jpeg/multi-picture.jpg", 3), ("jpeg/gain-map.jpg", 2), ("heif/collection.heic", 4), ("avif/with-thumbnail.avif", 2),
+        ("jpeg/multi-picture.jpg", 3), ("jpeg/gain-map.jpg", 2), ("heif/collection.heic", 4),
+        ("avif/with-thumbnail.avif", 2),
     ])
-    func `are those of the plugin in process`(name: String, count: Int) throws {
+    func `equal the items in process`(name: String, count: Int) throws {
         let source = ImageSource(try #require(readFile(Repository.fixture(name))), name: name)
         let local = try account(source, Self.inProcess)
         let remote = try account(source, Self.isolated)
@@ -46,7 +48,7 @@ private struct ItemAccount: Equatable {
         #expect(local.items.count == count && local.items.allSatisfy { $0.problem == nil && !$0.digest.isEmpty })
     }
 
-    /// The same file, cut: its index names bytes that are not there.
+    /// The same file, truncated: its index refers to missing bytes.
     @Test func `of a damaged index are one image and a warning`() throws {
         let bytes = try #require(readFile(Repository.fixture("jpeg/multi-picture.jpg")))
         let source = ImageSource(Array(bytes.dropLast(9)), name: "cut.jpg")
@@ -57,10 +59,10 @@ private struct ItemAccount: Equatable {
         }
     }
 
-    @Test func `come from a large file piece by piece`() throws {
+    @Test func `are the same for a large file read in pieces`() throws {
         let folder = TemporaryDirectory()
         let bytes = try #require(readFile(Repository.fixture("jpeg/multi-picture.jpg")))
-        // Above the size from which files are read where their bytes are needed.
+        // Above the size from which files are read in pieces.
         let path = folder.write(bytes + [UInt8](repeating: 0, count: 9 << 20), to: "large.jpg")
         let whole = try account(ImageSource(bytes), Self.inProcess)
         for host in [Self.inProcess, Self.isolated] {

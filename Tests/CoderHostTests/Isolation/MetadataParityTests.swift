@@ -5,11 +5,11 @@ import Testing
 
 @testable import CoderHost
 
-/// Metadata and warnings of odd shapes are the same from a plugin in this process and from one in a worker.
+/// Unusual metadata and warnings are the same from a plugin in this process and in a worker.
 @Suite(.timeLimit(.minutes(40))) struct `Isolated metadata` {
     private let folder = TemporaryDirectory()
 
-    /// A host that loads `Tests/ThirdParty/isolation/extremes.c` in this process, and one that loads it in a worker.
+    /// Returns a host that loads `Tests/ThirdParty/isolation/extremes.c` in this process, and one that uses a worker.
     private func hosts(_ flags: [String] = []) throws -> (inProcess: CoderHost, isolated: CoderHost) {
         try PluginBuilder.build("isolation/extremes.c", flags: flags, into: folder.path)
         return (
@@ -29,13 +29,13 @@ import Testing
         let hosts = try hosts()
         let limits = try #require(Self.limits[name])
 
-        let local = SessionAccount(badPicture, hosts.inProcess, limits: limits)
-        let remote = SessionAccount(badPicture, hosts.isolated, limits: limits)
+        let local = SessionAccount(badImage, hosts.inProcess, limits: limits)
+        let remote = SessionAccount(badImage, hosts.isolated, limits: limits)
 
         #expect(remote.metadata.map(\.key) == local.metadata.map(\.key))
         #expect(remote.metadata.map(\.bytes.count) == local.metadata.map(\.bytes.count))
         #expect(remote.warnings == local.warnings)
-        // Compared apart: a failure would print megabytes.
+        // Compared separately, because a failure would print megabytes.
         let isSame = remote == local
         #expect(isSame)
         #expect(local.metadata.contains(MetadataBlob(.raw, [1, 8, 15, 22], key: "gAMA")))
@@ -47,25 +47,27 @@ import Testing
     func `does not change warnings that are long, many or not UTF-8`(function: String) throws {
         let hosts = try hosts(["-DWARN=\(function)"])
 
-        let local = SessionAccount(badPicture, hosts.inProcess)
-        let remote = SessionAccount(badPicture, hosts.isolated)
+        let local = SessionAccount(badImage, hosts.inProcess)
+        let remote = SessionAccount(badImage, hosts.isolated)
 
         #expect(remote.warnings == local.warnings)
         #expect(local.warnings.count == (function == "warn_often" ? 32 : 21))
     }
 
-    @Test(arguments: ["CPI_CORRUPT", "CPI_LIMIT", "CPI_INTERNAL", "CPI_NEED_INPUT", "CPI_END", "CPI_PARTIAL", "-99", "99"])
+    @Test(arguments: [
+        "CPI_CORRUPT", "CPI_LIMIT", "CPI_INTERNAL", "CPI_NEED_INPUT", "CPI_END", "CPI_PARTIAL", "-99", "99",
+    ])
     func `does not change the errors of the plugin`(answer: String) throws {
         let all = try hosts(["-DANSWER=\(answer)"])
         let decoding = try hosts(["-DDECODE_ANSWER=\(answer)"])
 
-        #expect(SessionAccount(badPicture, all.isolated) == SessionAccount(badPicture, all.inProcess))
-        #expect(SessionAccount(badPicture, decoding.isolated) == SessionAccount(badPicture, decoding.inProcess))
+        #expect(SessionAccount(badImage, all.isolated) == SessionAccount(badImage, all.inProcess))
+        #expect(SessionAccount(badImage, decoding.isolated) == SessionAccount(badImage, decoding.inProcess))
     }
 
-    /// Which part of an image changed in the second step.
+    /// The part of an image that changed in the second step.
     private func changed(_ host: CoderHost) throws -> PixelRect? {
-        let source = try ImageSource(growingTo: 100, name: "picture.bad")
+        let source = try ImageSource(growingTo: 100, name: "image.bad")
         try source.append(Array("BAD!".utf8))
         let session = try host.manager.openSession(source)
         _ = try session.decodeAvailable()
@@ -73,7 +75,7 @@ import Testing
         return try session.decodeAvailable()?.changed
     }
 
-    @Test func `refuses a note of the plugin about what has changed`() throws {
+    @Test func `refuses a positive status of the plugin for the changed area`() throws {
         let hosts = try hosts(["-DDECODE_ANSWER=CPI_PARTIAL", "-DDIRTY=no_dirty"])
         for host in [hosts.inProcess, hosts.isolated] {
             #expect(#expect(throws: CoderError.self) { try changed(host) }?.code == .pluginFault)
@@ -88,7 +90,7 @@ import Testing
         #expect(try changed(hosts.isolated) == local)
     }
 
-    /// Keys and texts as an encoder is given them.
+    /// Keys and texts for an encoder.
     private static let texts: [MetadataBlob] = [
         MetadataBlob(.text, Array("value".utf8), key: "Comment"),
         MetadataBlob(.text, [], key: "Empty"),

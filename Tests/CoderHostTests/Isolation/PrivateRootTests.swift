@@ -5,16 +5,16 @@ import Testing
 
 @testable import CoderHost
 
-/// What a plugin finds in the file system of a worker.
+/// The files that a plugin finds in a worker.
 @Suite struct `The file system of a worker` {
-    @Test func `has the libraries that links lead to, from folder to folder`() throws {
+    @Test func `has libraries behind links through several folders`() throws {
         let (plugins, first, second, last) = (
             TemporaryDirectory(), TemporaryDirectory(), TemporaryDirectory(), TemporaryDirectory()
         )
         let name = "libcoderhost-linked.so.1"
         try PluginBuilder.build(
             "bad/absent.c", flags: ["-Wl,-soname,\(name)", "-fvisibility=default"], into: last.path, named: name)
-        // As with /etc/alternatives: the folder in the middle has nothing but the link.
+        // As with /etc/alternatives: the middle folder contains only the link.
         try #require(unsafe symlink(last.file(name), second.file(name)) == 0)
         try #require(unsafe symlink(second.file(name), first.file(name)) == 0)
         try PluginBuilder.build(
@@ -22,12 +22,12 @@ import Testing
             flags: ["-Wl,--no-as-needed", first.file(name), "-Wl,-rpath,\(first.path)"], into: plugins.path)
         let host = testHost(plugins.path, isolation: IsolationPolicy(.require, needed: []))
 
-        #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
+        #expect(try host.manager.decode(badImage).coder == "org.example.bad")
     }
 
-    /// What a plugin calls a library may be anything that its user can read.
+    /// A plugin may name any readable file as a library.
     @Test(arguments: ["beside it", "needed by path", "needed by name"])
-    func `has no file that lies beside the plugin or beside what it calls a library`(way: String) throws {
+    func `has no other file from the folder of the plugin or of a library`(way: String) throws {
         let (plugins, home) = (TemporaryDirectory(), TemporaryDirectory())
         let place = way == "beside it" ? plugins : home
         let secret = place.write(Array("secret".utf8), to: "id")
@@ -42,10 +42,10 @@ import Testing
         try PluginBuilder.build("isolation/reads-a-file.c", flags: flags, into: plugins.path)
         let host = testHost(plugins.path, isolation: IsolationPolicy(.require, needed: []))
 
-        let pixels = try host.manager.decode(badPicture).pixels.packed
+        let pixels = try host.manager.decode(badImage).pixels.packed
         #expect(pixels.first == 0)
-        // The same plugin sees it where there is no sandbox.
+        // The same plugin sees it without a sandbox.
         let free = testHost(plugins.path, isolation: IsolationPolicy(.off))
-        #expect(try free.manager.decode(badPicture).pixels.packed.first == 1)
+        #expect(try free.manager.decode(badImage).pixels.packed.first == 1)
     }
 }

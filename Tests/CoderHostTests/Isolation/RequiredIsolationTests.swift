@@ -23,16 +23,16 @@ import Testing
         let folder = try folder()
         let host = testHost(folder.path, isolation: IsolationPolicy(mode, needed: []))
 
-        let session = try host.manager.openSession(badPicture)
+        let session = try host.manager.openSession(badImage)
 
         #expect(session.isolation?.place == place)
         #expect(try session.decodeImage().size == PixelSize(2, 2))
     }
 
-    /// A file as it would stand in the folder of the installation, or beside it.
+    /// A file in the installation folder, or in another folder.
     @Test(
         arguments: [ImageSource.Origin.local, .memory, .network, nil], [true, false])
-    func `is never chosen to run in this process, bundled or not`(
+    func `never runs in this process, bundled or not`(
         origin: ImageSource.Origin?, isInstalled: Bool
     ) throws {
         let folder = try folder()
@@ -49,7 +49,7 @@ import Testing
         #expect(choice(.off) == .inProcess("isolation is off"))
     }
 
-    @Test func `is told apart from a bundled one that does not require it`() throws {
+    @Test func `differs from a bundled plugin that does not require it`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
         var record = try #require(testHost(folder.path).plugins.first)
@@ -70,7 +70,7 @@ import Testing
         let host = testHost(folder.path, isolation: policy)
 
         for _ in 0..<2 {
-            let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+            let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
             #expect(error?.code == .isolationUnavailable)
             #expect(error?.coder == "org.example.bad")
             #expect(error?.message.contains("no sandbox: ") == true, "\(error as Any)")
@@ -78,30 +78,30 @@ import Testing
         }
     }
 
-    @Test func `does not keep others from running without a sandbox`() throws {
+    @Test func `does not prevent others from running without a sandbox`() throws {
         let folder = try folder()
         try BuiltPlugin.put("claims-formats", ["-DNAME=other"], into: folder, as: "libcoder-other.so")
         var policy = IsolationPolicy(.auto, needed: [])
         policy.workerPath = folder.file("no-worker")
         let manager = testHost(folder.path, isolation: policy).manager
 
-        let place = try manager.withSession(badPicture, forcing: "org.example.other") { session in
+        let place = try manager.withSession(badImage, forcing: "org.example.other") { session in
             session.isolation?.place
         }
 
         #expect(place == .inProcess)
     }
 
-    @Test func `names itself, the reason and the remedy where auto finds no sandbox`() throws {
+    @Test func `reports its name, the reason and the remedy if auto finds no sandbox`() throws {
         let folder = try folder()
         var policy = IsolationPolicy(.auto, needed: [])
         policy.workerPath = folder.file("no-worker")
 
         let error = #expect(throws: CoderError.self) {
-            try testHost(folder.path, isolation: policy).manager.decode(badPicture)
+            try testHost(folder.path, isolation: policy).manager.decode(badImage)
         }
 
-        let start = "libcoder-claims-formats.so requires isolation, and there is no sandbox: "
+        let start = "libcoder-claims-formats.so requires isolation: no sandbox: "
         #expect(error?.message.hasPrefix(start) == true, "\(error as Any)")
         #expect(error?.message.contains("no-worker") == true)
         #expect(error?.hint?.contains("--isolation off runs it without a sandbox") == true)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CoderHost
 
-/// Workers that wait for another session, when nobody will ask for one.
+/// Idle workers that no session will use anymore.
 @Suite(.serialized) struct `A worker that waits` {
-    /// A farbfeld-like picture of 2 x 1 pixels.
+    /// An image of 2 x 1 pixels.
     private static let source = ImageSource(Array("flt!".utf8) + [0, 2, 0, 1, 3] + [1, 2, 3, 4, 5, 6])
 
     private func host(_ folder: TemporaryDirectory, _ file: String, _ plugin: String) throws -> CoderHost {
@@ -22,7 +22,7 @@ import Testing
         return processes(named: file).count
     }
 
-    @Test func `ends with the host that it waits for`() throws {
+    @Test func `ends with its host`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-w\(UInt16.random(in: 1000...9999)).so"
         var host: CoderHost? = try host(folder, file, "none")
@@ -32,13 +32,13 @@ import Testing
         #expect(processesBecome(file) { $0 == 0 } == 0)
     }
 
-    @Test func `ends when its plugin is replaced by another build`() throws {
+    @Test func `ends when its plugin is replaced`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-w\(UInt16.random(in: 1000...9999)).so"
         let host = try host(folder, file, "none")
         _ = try host.manager.decode(Self.source)
         let before = processes(named: file)
-        // Another file under the same name.
+        // Another file with the same name.
         _ = unsafe unlink("\(folder.path)/\(file)")
         try PluginBuilder.build("faulty/none.c", flags: ["-lm", "-DANOTHER_BUILD"], into: folder.path, named: file)
         _ = try host.manager.decode(Self.source)

@@ -3,7 +3,7 @@ import ImageProcessing
 
 @testable import CoderHost
 
-/// Everything that one decoding session delivers: values, warnings and errors.
+/// All results of a decoding session: values, warnings and errors.
 struct SessionAccount: Equatable {
     var info: ImageInfo?
     var formats: [PixelFormat] = []
@@ -42,7 +42,7 @@ struct SessionAccount: Equatable {
         warnings = context?.warnings ?? []
     }
 
-    /// Of the bytes of all rows, whatever the format.
+    /// Hashes the bytes of all rows, in any format.
     static func digest(_ pixels: PixelBuffer) -> String {
         var bytes: [UInt8] = []
         for y in 0..<pixels.size.height { pixels.withRow(y) { row in bytes += copyBytes(row) } }

@@ -1,14 +1,14 @@
+@testable import CoderHost
 import Glibc
 import ImageModel
+@testable import PluginCatalogue
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import CoderHost
-
 @Suite(.timeLimit(.minutes(40))) struct `The quarantine` {
-    /// A clock that a test sets.
-    private final class Hands: Sendable {
+    /// A clock that the test sets.
+    private final class ManualClock: Sendable {
         private let value = Atomic(1_000_000_000)
         var time: Quarantine.Time { { self.value.load(ordering: .relaxed) } }
         func wait(seconds: Int) { value.add(seconds * 1000, ordering: .relaxed) }
@@ -27,10 +27,10 @@ import Testing
         _ quarantine: Quarantine, _ record: PluginRecord, _ hash: ContentHash = Self.hash
     ) -> Bool { quarantine.admit(record) { () throws(PluginRefusal) in hash } == .granted }
 
-    @Test func `leaves alone what crashed while it was loaded, until a minute has gone`() throws {
+    @Test func `disables a plugin for a minute after a crash while loading`() throws {
         let folder = TemporaryDirectory()
-        let hands = Hands()
-        let quarantine = Quarantine(folder: folder.file("state/quarantine"), time: hands.time)
+        let clock = ManualClock()
+        let quarantine = Quarantine(folder: folder.file("state/quarantine"), time: clock.time)
         let record = record()
         #expect(isGranted(quarantine, record))
 
@@ -44,32 +44,32 @@ import Testing
         #expect(status.state == .quarantined)
         #expect(
             status.reason
-                == "it failed once; last it crashed while it was loaded; not used since 1970-01-12T13:46:40Z, "
-                + "tried again at 1970-01-12T13:47:40Z")
+                == "it failed once, by a crash while loading; disabled since 1970-01-12T13:46:40Z "
+                + "until 1970-01-12T13:47:40Z")
         #expect(status.remedy.contains("coderhost quarantine clear org.example.bad-plugin"))
-        hands.wait(seconds: 60)
+        clock.wait(seconds: 60)
         #expect(isGranted(quarantine, record))
-        #expect(!isGranted(quarantine, record), "one is tried at a time")
+        #expect(!isGranted(quarantine, record), "only one trial at a time")
     }
 
-    @Test func `forgets a plugin that works again, and with it the back-off`() throws {
+    @Test func `removes a plugin that works again, including its back-off`() throws {
         let folder = TemporaryDirectory()
-        let hands = Hands()
+        let clock = ManualClock()
         let path = folder.file("quarantine")
-        let quarantine = Quarantine(folder: path, time: hands.time)
-        quarantine.record(failure: .hang, phase: .initialise, of: record(), Self.hash)
-        hands.wait(seconds: 61)
+        let quarantine = Quarantine(folder: path, time: clock.time)
+        quarantine.record(failure: .hang, phase: .initialize, of: record(), Self.hash)
+        clock.wait(seconds: 61)
         try #require(isGranted(quarantine, record()))
 
         quarantine.recordSuccess(of: record()) { () throws(PluginRefusal) in Self.hash }
 
         #expect(quarantine.entries.isEmpty)
         #expect(try directoryEntries(path).filter { $0.hasSuffix(".json") }.isEmpty)
-        quarantine.record(failure: .hang, phase: .initialise, of: record(), Self.hash)
+        quarantine.record(failure: .hang, phase: .initialize, of: record(), Self.hash)
         #expect(quarantine.entries.first?.breaker.backOff == 60_000)
     }
 
-    @Test func `does not hash what it knows nothing of`() {
+    @Test func `does not hash plugins without an entry`() {
         let quarantine = Quarantine(folder: TemporaryDirectory().path)
         quarantine.record(failure: .crash, phase: .load, of: record("org.example.first"), Self.hash)
         let second = record("org.example.second")
@@ -84,7 +84,7 @@ import Testing
         quarantine.recordSuccess(of: record("org.example.first"), unexpected)
     }
 
-    @Test func `gives a file that was rebuilt a fresh chance`() {
+    @Test func `does not apply to a rebuilt file`() {
         let quarantine = Quarantine(folder: TemporaryDirectory().path)
         for _ in 0..<3 { quarantine.record(failure: .crash, phase: .decode, of: record(), Self.hash) }
 
@@ -94,22 +94,22 @@ import Testing
 
     @Test func `is shared by processes`() {
         let folder = TemporaryDirectory()
-        let hands = Hands()
+        let clock = ManualClock()
         let (a, b) = (
-            Quarantine(folder: folder.path, time: hands.time), Quarantine(folder: folder.path, time: hands.time)
+            Quarantine(folder: folder.path, time: clock.time), Quarantine(folder: folder.path, time: clock.time)
         )
         #expect(b.entries.isEmpty)
         a.record(failure: .violation, phase: .load, of: record(), Self.hash)
 
         #expect(!isGranted(b, record()))
-        hands.wait(seconds: 60)
+        clock.wait(seconds: 60)
         #expect(isGranted(b, record()))
         #expect(!isGranted(a, record()))
         b.recordSuccess(of: record()) { () throws(PluginRefusal) in Self.hash }
         #expect(isGranted(a, record()))
     }
 
-    @Test func `loses nothing when many write at once`() async {
+    @Test func `loses nothing in concurrent writes`() async {
         let folder = TemporaryDirectory()
         let processes = (0..<4).map { _ in Quarantine(folder: folder.path) }
 
@@ -130,18 +130,18 @@ import Testing
         #expect(processes.flatMap(\.warnings).isEmpty)
     }
 
-    @Test func `remembers by itself what it cannot write`() throws {
+    @Test func `keeps entries in memory that it cannot write`() throws {
         let folder = TemporaryDirectory()
         folder.write([], to: "file")
-        let hands = Hands()
-        let quarantine = Quarantine(folder: folder.file("file/quarantine"), time: hands.time)
+        let clock = ManualClock()
+        let quarantine = Quarantine(folder: folder.file("file/quarantine"), time: clock.time)
 
         quarantine.record(failure: .crash, phase: .load, of: record(), Self.hash)
 
         #expect(!isGranted(quarantine, record()))
         #expect(quarantine.warnings.count == 1)
         #expect(quarantine.warnings.first?.contains("cannot be written: Not a directory") == true)
-        hands.wait(seconds: 60)
+        clock.wait(seconds: 60)
         #expect(isGranted(quarantine, record()))
         #expect(!isGranted(quarantine, record()))
         quarantine.recordSuccess(of: record()) { () throws(PluginRefusal) in Self.hash }
@@ -166,7 +166,7 @@ import Testing
         return (folder.file(name), String(decoding: try #require(readFile(folder.file(name))), as: UTF8.self))
     }
 
-    @Test func `writes one small file that its owner alone can read`() throws {
+    @Test func `writes one small file that only its owner can read`() throws {
         let folder = TemporaryDirectory()
         let (path, text) = try written(folder)
 
@@ -181,7 +181,7 @@ import Testing
         ("\"until\": ", "\"until\": -"), ("\"until\": ", "\"until\": 9000000"), ("\"at\": ", "\"at\": \"x\", \"b\": "),
         ("{\"at\"", "[[[[[[[[[[[[[[[[[[[[[[[[[[\"at\""), ("org.example.bad-plugin", "../../x"), ("}", ""),
         ("\"failures\": [{", "\"failures\": [], \"more\": [{"),
-    ]) func `passes over a damaged file`(what: String, by: String) throws {
+    ]) func `ignores a damaged file`(what: String, by: String) throws {
         let folder = TemporaryDirectory()
         let (path, text) = try written(folder)
         try #require(text.contains(what))
@@ -191,12 +191,12 @@ import Testing
         #expect(isGranted(quarantine, record()))
         #expect(quarantine.entries.isEmpty)
         #expect(quarantine.warnings.contains { $0.contains(path) && $0.contains("damaged") })
-        // It is replaced by the next failure.
+        // The next failure replaces it.
         quarantine.record(failure: .hang, phase: .load, of: record(), Self.hash)
         #expect(!isGranted(quarantine, record()))
     }
 
-    @Test func `passes over every file that was cut`() throws {
+    @Test func `ignores every truncated file`() throws {
         let folder = TemporaryDirectory()
         let (path, text) = try written(folder)
         let bytes = Array(text.utf8)
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["fifo", "folder", "huge", "loop"]) func `never waits for what stands in its folder`(kind: String)
+    @Test(arguments: ["fifo", "folder", "huge", "loop"]) func `never waits for a file in its folder`(kind: String)
         throws
     {
         let folder = TemporaryDirectory()
@@ -243,12 +243,12 @@ import Testing
         #expect(try directoryEntries(folder.path) == [".lock"])
     }
 
-    @Test func `takes away what has no say any more`() throws {
+    @Test func `removes expired entries`() throws {
         let folder = TemporaryDirectory()
-        let hands = Hands()
-        let quarantine = Quarantine(folder: folder.path, time: hands.time)
+        let clock = ManualClock()
+        let quarantine = Quarantine(folder: folder.path, time: clock.time)
         quarantine.record(failure: .crash, phase: .decode, of: record("old"), Self.hash)
-        hands.wait(seconds: 3600)
+        clock.wait(seconds: 3600)
 
         quarantine.record(failure: .crash, phase: .decode, of: record("new"), Self.hash)
 
@@ -257,27 +257,27 @@ import Testing
 
     // MARK: The host
 
-    @Test func `takes a plugin out of the host's list, and puts it back`() throws {
+    @Test func `removes a plugin from the host's list and restores it`() throws {
         let (folder, state) = (TemporaryDirectory(), TemporaryDirectory())
         try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path, state: state.path)
         let record = try #require(host.plugins.first)
-        try #require(record.status.state == .ready && host.manager.canDecode(badPicture))
+        try #require(record.status.state == .ready && host.manager.canDecode(badImage))
 
         host.quarantine.record(failure: .crash, phase: .load, of: record, try #require(record.contentHash))
 
         #expect(host.plugins.map(\.status.state) == [.quarantined])
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
         #expect(error?.code == .noCoder)
-        #expect(error?.attempts.first?.contains("quarantined: it failed once; last it crashed") == true)
+        #expect(error?.attempts.first?.contains("quarantined: it failed once, by a crash") == true)
         #expect(testHost(folder.path, state: state.path).plugins.map(\.status.state) == [.quarantined])
         #expect(try directoryEntries(state.path) == ["quarantine"])
 
         host.quarantine.clear(record.id)
-        #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
+        #expect(try host.manager.decode(badImage).coder == "org.example.bad")
     }
 
-    @Test func `does not hold a new build to what the old one did`() throws {
+    @Test func `does not apply failures to a new build`() throws {
         let (folder, state) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path, follows: true, state: state.path)
@@ -288,6 +288,6 @@ import Testing
         try shell("cp", folder.write(try BuiltPlugin.bytes("claims-formats", ["-DCOLOR=0x00ff00"]), to: "new"), path)
 
         #expect(host.plugins.map(\.status.state) == [.ready])
-        #expect(try host.manager.decode(badPicture).pixels.packed.starts(with: [0, 255, 0]))
+        #expect(try host.manager.decode(badImage).pixels.packed.starts(with: [0, 255, 0]))
     }
 }

@@ -1,9 +1,9 @@
+@testable import CoderHost
+@testable import PluginCatalogue
 import TestSupport
 import Testing
 
-@testable import CoderHost
-
-/// What gzip(1) packs is what has to come out.
+/// The output must equal the input of gzip(1).
 @Suite(.timeLimit(.minutes(40))) struct `Inflater` {
     private static func content(_ kind: String) -> [UInt8] {
         var random = SeededRandom(11)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `gives the beginning of what is cut off, and never something else`() throws {
+    @Test func `expands truncated data to a prefix of the content`() throws {
         let content = Self.content("letters")
         let packed = try SniffedSample.gzipped(content)
         var longest = 0
@@ -69,17 +69,17 @@ import Testing
             ("a reserved flag", [0x1F, 0x8B, 8, 0x20, 0, 0, 0, 0, 0, 3, 0x03, 0]),
             ("a name without end", [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3, 65, 66]),
             ("an extra field that is longer than the head", [0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 3, 0xFF, 0xFF, 1]),
-            // RFC 1951, §3.2: 3 is no kind of block; a stored length has its complement; 30 is no distance.
+            // RFC 1951, §3.2: 3 is not a block type; a stored length has a complement; 30 is not a distance.
             ("a block of kind 3", [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x07, 0]),
             ("a stored block with a wrong length", [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x01, 1, 0, 1, 0, 65]),
             // Fixed code, length 3 (0000001), distance 1 (00000) before any byte: 1 1 0 │ 0000001 │ 00000.
             ("a distance before the first byte", [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x03, 0x02, 0, 0]),
         ] as [(String, [UInt8])])
-    func `expands nothing of`(what: String, bytes: [UInt8]) {
+    func `expands nothing from`(what: String, bytes: [UInt8]) {
         #expect(GzipHead.inflate(bytes, limit: 4096).isEmpty)
     }
 
-    @Test func `comes to an end whatever the bytes are`() throws {
+    @Test func `terminates for any bytes`() throws {
         var random = SeededRandom(5)
         let packed = try SniffedSample.gzipped(Self.content("letters"))
         for round in 0..<3000 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-/// A format without signatures, beside others that have them; of all of them only the manifest is looked at.
+/// A format without signatures among others that have signatures; only manifests are used.
 @Suite(.timeLimit(.minutes(40))) struct `Formats known by their bytes or their names` {
     private static let manifests: [(id: String, format: String)] = [
         (
@@ -20,7 +20,7 @@ import Testing
         ("tga", #"{"id": "tga", "extensions": ["tga", "icb"], "signatures": []}"#),
     ]
 
-    /// Plugins of which nothing is good but the manifest.
+    /// Plugins of which only the manifest is valid.
     private func folder(_ ids: [String] = manifests.map(\.id)) throws -> TemporaryDirectory {
         let folder = TemporaryDirectory()
         for (id, format) in Self.manifests where ids.contains(id) {
@@ -41,7 +41,7 @@ import Testing
 
     private static let noise = (0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
 
-    @Test func `a plugin is chosen by what a search finds`() throws {
+    @Test func `a search signature selects a plugin`() throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
         let svg = Array("<?xml version=\"1.0\"?><svg/>".utf8)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ["x.tga", "x.TGA", "a.b.icb", "/folder.svg/x.tga"])
-    func `a format without signatures is known by a name's ending`(name: String) throws {
+    func `a format without signatures is recognized by the file name extension`(name: String) throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
 
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "x.tgax", "tga", ".tga", "x.svg", ""])
-    func `a format without signatures is not asked for another name`(name: String) throws {
+    func `a format without signatures is not used for another extension`(name: String) throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
 
@@ -77,7 +77,7 @@ import Testing
         #expect(error?.code == .unrecognizedFormat)
     }
 
-    @Test func `a format without signatures is not asked where a signature matches`() throws {
+    @Test func `a format without signatures is not used if a signature matches`() throws {
         let folder = try folder()
         let administration = TemporaryDirectory()
         administration.write(Array("priority = 900\n".utf8), to: "org.example.tga-plugin.conf")
@@ -91,7 +91,7 @@ import Testing
         #expect(image.coder == "org.example.svg")
     }
 
-    @Test func `a hint names a format without signatures, whatever the name is`() throws {
+    @Test func `a hint selects a format without signatures, whatever the name is`() throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
         var options = DecodeOptions()
@@ -100,7 +100,7 @@ import Testing
         #expect(try manager.decode(ImageSource(Self.noise, name: "noending"), options).coder == "org.example.tga")
     }
 
-    @Test func `a format without signatures that cannot be used is named`() throws {
+    @Test func `an unusable format without signatures is named in the error`() throws {
         let folder = try folder(["tga"])
         let administration = TemporaryDirectory()
         administration.write(Array("enabled = no\n".utf8), to: "org.example.tga-plugin.conf")
@@ -109,12 +109,12 @@ import Testing
         let error = #expect(throws: CoderError.self) { try manager.decode(ImageSource(Self.noise, name: "x.tga")) }
 
         #expect(error?.code == .noCoder)
-        #expect(error?.attempts.first?.hasPrefix("libcoder-tga.so would serve it, but is disabled") == true)
+        #expect(error?.attempts.first?.hasPrefix("libcoder-tga.so could decode it, but is disabled") == true)
     }
 
     // MARK: Sources that grow
 
-    @Test func `a growing source is not yet known until its head is there`() throws {
+    @Test func `a growing source is not recognized before its head is complete`() throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
         let comment = Array(("<!--" + String(repeating: "x", count: 3000) + "--><svg/>").utf8)
@@ -133,7 +133,7 @@ import Testing
         #expect(try manager.openSession(source).coder.id == "org.example.svg")
     }
 
-    @Test(arguments: [4096, 100]) func `a growing source goes by its name once its head is there`(count: Int) throws {
+    @Test(arguments: [4096, 100]) func `a growing source is recognized by name after its head`(count: Int) throws {
         let folder = try folder()
         let manager = testHost(folder.path).manager
         let source = try ImageSource(growingTo: 10_000, name: "x.tga")

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: XML
 
-    @Test(arguments: SniffedSample.svg.map(\.what)) func `find the root element behind`(what: String) throws {
+    @Test(arguments: SniffedSample.svg.map(\.what)) func `find the root element after`(what: String) throws {
         let head = try #require(SniffedSample.svg.first { $0.what == what }).bytes
 
         #expect(try score(svg, head) == 2)
@@ -47,7 +47,7 @@ import Testing
         "<svg><g xmlns='http://www.w3.org/2000/svg'/></svg>", "<svg xmlns='&ns;'/>",
         "<svg title=\"xmlns='http://www.w3.org/2000/svg'\"/>", "<svg a xmlns='http://www.w3.org/2000/svg'/>",
     ])
-    func `tell a name from the same name in a namespace`(text: String) throws {
+    func `distinguish a name from the same name in a namespace`(text: String) throws {
         #expect(try score(svg, Array(text.utf8)) == 2)
         #expect(try score(svgInNamespace, Array(text.utf8)) == nil)
     }
@@ -61,13 +61,13 @@ import Testing
     }
 
     @Test(arguments: ["%PDF", "%PD%F-", "%pdf-1.4", String(repeating: " ", count: 1024) + "%PDF-1.7", ""])
-    func `do not find bytes that are not there, or begin later`(text: String) throws {
+    func `do not find missing bytes, or bytes that begin later`(text: String) throws {
         #expect(try score(pdf, Array(text.utf8)) == nil)
     }
 
-    /// Bytes that begin like themselves: a search that goes on behind a failure would miss them.
+    /// Self-similar bytes: a search without fallback after a mismatch would miss them.
     @Test(arguments: [("aaab", "aaaab"), ("abab", "abaabab"), ("aabaac", "aabaabaac"), ("a", "ba"), ("aa", "baa")])
-    func `find bytes that begin like themselves`(wanted: String, text: String) throws {
+    func `find self-similar bytes`(wanted: String, text: String) throws {
         let hex = wanted.utf8.map { String($0, radix: 16) }.joined()
 
         #expect(try score("{\"find\": \"\(hex)\", \"within\": 4096}", Array(text.utf8)) == 1)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Int.min, -1, 0, .max]) func `take any number of an application`(within: Int) {
+    @Test(arguments: [Int.min, -1, 0, .max]) func `accept any number from an application`(within: Int) {
         let sniffer = FormatSniffer(head: [1, 2], tail: [])
 
         #expect((sniffer.score([Signature(rules: [.find([1], within: within)])]) != nil) == (within > 0))
@@ -108,12 +108,12 @@ import Testing
         #expect(try score(dng, SniffedSample.tiff([254, 50707], isLittle: isLittle, isBig: isBig)) == nil)
         #expect(try score(dng, SniffedSample.tiff([], isLittle: isLittle, isBig: isBig)) == nil)
         let far = SniffedSample.tiff([50706], isLittle: isLittle, isBig: isBig, padding: 4096)
-        #expect(try score(dng, far) == nil, "the directory is not among the bytes that are looked at")
+        #expect(try score(dng, far) == nil, "the directory is beyond the bytes that are read")
     }
 
-    /// Offsets and counts as no file has them, in both orders and widths.
+    /// Impossible offsets and counts, in both byte orders and widths.
     @Test(arguments: [0, 1, 4, 7, 4095, 4096, 0x7FFF_FFFF, 0xFFFF_FFFF, Int.max])
-    func `find no tag where an offset or a count is wrong`(number: Int) throws {
+    func `find no tag if an offset or a count is wrong`(number: Int) throws {
         for (isLittle, isBig) in [(false, false), (true, false), (false, true), (true, true)] {
             let whole =
                 SniffedSample.tiff([254, 255, 256], isLittle: isLittle, isBig: isBig)
@@ -124,7 +124,7 @@ import Testing
             head.replaceSubrange(width..<2 * width, with: isLittle ? bytes : bytes.reversed())
             #expect(try score(dng, head) == nil)
             head = whole
-            // The largest count that the field holds.
+            // The largest possible count of the field.
             let place = isBig ? 16 : 8
             head.replaceSubrange(place..<place + (isBig ? 8 : 2), with: [UInt8](repeating: 0xFF, count: isBig ? 8 : 2))
             #expect(try score(dng, head) == nil)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: ["IM*\0", "MI\0*", "II\0*", "MM*\0", "II+\0", "MM\0+", "IIRO", "JJ*\0"])
-    func `find no tag in what is no TIFF file`(magic: String) throws {
+    func `find no tag in a file that is not TIFF`(magic: String) throws {
         let rest = SniffedSample.tiff([50706], isLittle: magic.hasPrefix("I"), isBig: false).dropFirst(4)
 
         #expect(try score(dng, Array(magic.utf8) + rest) == nil)
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: gzip
 
-    @Test func `look into what a gzip file holds`() throws {
+    @Test func `examine the content of a gzip file`() throws {
         for sample in SniffedSample.svg {
             let packed = try SniffedSample.gzipped(sample.bytes)
 
@@ -155,15 +155,15 @@ import Testing
                 sticker) == 57)
     }
 
-    @Test func `look into one gzip file only`() throws {
+    @Test func `examine only one level of gzip`() throws {
         let once = try SniffedSample.gzipped(Array("<svg/>".utf8))
 
         #expect(try score("{\"gzip\": \(svg)}", try SniffedSample.gzipped(once)) == nil)
     }
 
-    // MARK: Cut off and damaged
+    // MARK: Truncation and damage
 
-    @Test func `hold for no part of a file but those that show enough`() throws {
+    @Test func `match only prefixes that are long enough`() throws {
         let plain = SniffedSample.svg.map { (svg, $0.bytes) }
         let packed = try SniffedSample.svg.map { ("{\"gzip\": \(svg)}", try SniffedSample.gzipped($0.bytes)) }
         let directories = [(false, false), (true, false), (false, true), (true, true)].map { order in
@@ -175,14 +175,14 @@ import Testing
             let scores = (0...bytes.count).map { count in
                 FormatSniffer(head: Array(bytes.prefix(count)), tail: []).score(signatures) != nil
             }
-            // Once it is known, more bytes change nothing.
+            // After a match, more bytes change nothing.
             #expect(scores.last == true)
             #expect(scores.first == false)
             #expect(Array(scores.drop { !$0 }).allSatisfy { $0 }, "\(rule)")
         }
     }
 
-    @Test func `hold or not whatever was damaged`() throws {
+    @Test func `match or not after any damage`() throws {
         var random = SeededRandom(3)
         let rules = try signatures([svgInNamespace, pdf, dng, "{\"gzip\": \(svg)}"].joined(separator: ", "))
         var files = SniffedSample.svg.map(\.bytes)
@@ -199,9 +199,9 @@ import Testing
         }
     }
 
-    // MARK: Which one counts
+    // MARK: Precedence
 
-    @Test func `count less than one byte in its place`() throws {
+    @Test func `rank below one byte at a fixed offset`() throws {
         let head = Array("<svg xmlns='http://www.w3.org/2000/svg'><!--%PDF-1.4--></svg>".utf8)
         let exact = try #require(try score(#"{"at": 0, "bytes": "3c"}"#, head))
 
@@ -210,7 +210,7 @@ import Testing
         #expect(try #require(try score(pdf, head)) < #require(try score(svg, head)))
     }
 
-    @Test func `tell a DNG from any TIFF, and an SVG from any gzip file`() throws {
+    @Test func `distinguish a DNG from any TIFF, and an SVG from any gzip file`() throws {
         let negative = SniffedSample.tiff([50706], isLittle: true, isBig: false)
         let packed = try SniffedSample.gzipped(Array("<svg/>".utf8))
 
@@ -225,31 +225,31 @@ import Testing
 
     @Test(arguments: [
         (#"{"find": "255044462d"}"#, "within is missing"),
-        (#"{"find": "255044462d", "within": 0}"#, "within is 0; write 1 to 4096"),
-        (#"{"find": "255044462d", "within": 4097}"#, "within is 4097; write 1 to 4096"),
-        (#"{"find": "", "within": 10}"#, "find is no hexadecimal text of 2 to 128 digits"),
-        (#"{"find": 25, "within": 10}"#, "find is no string"),
-        (#"{"xml-root": ""}"#, #"xml-root is no element's name; write it without prefix, for example "svg""#),
-        (#"{"xml-root": "s:svg"}"#, "xml-root is no element's name"),
-        (#"{"xml-root": "<svg>"}"#, "xml-root is no element's name"),
-        (#"{"xml-root": ["svg"]}"#, "xml-root is no string"),
-        (#"{"xml-root": "svg", "namespace": 1}"#, "namespace is no string"),
-        (#"{"tiff-tag": 0}"#, "tiff-tag is 0; write 1 to 65535"),
-        (#"{"tiff-tag": 65536}"#, "tiff-tag is 65536; write 1 to 65535"),
-        (#"{"tiff-tag": "50706"}"#, "tiff-tag is no whole number in range"),
-        (#"{"gzip": "svg"}"#, "gzip is no object"),
-        (#"{"gzip": {"gzip": {"xml-root": "svg"}}}"#, "gzip is a gzip rule itself"),
-        (#"{"gzip": {"at": -2, "bytes": "00"}}"#, "gzip.at is -2: the end of what a gzip file holds is not read"),
-        (#"{"gzip": {"xml-root": ""}}"#, "gzip.xml-root is no element's name"),
-        (#"{"gzip": {}}"#, "gzip has no rule that this host knows"),
+        (#"{"find": "255044462d", "within": 0}"#, "within is 0; expected 1 to 4096"),
+        (#"{"find": "255044462d", "within": 4097}"#, "within is 4097; expected 1 to 4096"),
+        (#"{"find": "", "within": 10}"#, "find is not hexadecimal text of 2 to 128 digits"),
+        (#"{"find": 25, "within": 10}"#, "find is not a string"),
+        (#"{"xml-root": ""}"#, #"xml-root is not an element name; write it without prefix, for example "svg""#),
+        (#"{"xml-root": "s:svg"}"#, "xml-root is not an element name"),
+        (#"{"xml-root": "<svg>"}"#, "xml-root is not an element name"),
+        (#"{"xml-root": ["svg"]}"#, "xml-root is not a string"),
+        (#"{"xml-root": "svg", "namespace": 1}"#, "namespace is not a string"),
+        (#"{"tiff-tag": 0}"#, "tiff-tag is 0; expected 1 to 65535"),
+        (#"{"tiff-tag": 65536}"#, "tiff-tag is 65536; expected 1 to 65535"),
+        (#"{"tiff-tag": "50706"}"#, "tiff-tag is not an integer in range"),
+        (#"{"gzip": "svg"}"#, "gzip is not an object"),
+        (#"{"gzip": {"gzip": {"xml-root": "svg"}}}"#, "gzip is a gzip rule inside a gzip rule"),
+        (#"{"gzip": {"at": -2, "bytes": "00"}}"#, "gzip.at is -2: the end of gzip content is not read"),
+        (#"{"gzip": {"xml-root": ""}}"#, "gzip.xml-root is not an element name"),
+        (#"{"gzip": {}}"#, "gzip has no known rule"),
         (#"{"regex": "a"}"#, "correct it, or update coderhost"),
         (
             #"{"find": "00", "within": 1, "xml-root": "svg"}"#,
-            "has both find and xml-root; put each into a rule of its own"
+            "has both find and xml-root; put each into its own rule"
         ),
         (#"{"xml-root": "svg", "at": 0, "bytes": "3c"}"#, "has both xml-root and at"),
     ])
-    func `make a manifest invalid that names the key and the remedy`(rule: String, message: String) throws {
+    func `cause a manifest error that names the key and the remedy`(rule: String, message: String) throws {
         for rules in [rule, "{\"all\": [\(rule)]}"] {
             let failure = #expect(throws: PluginManifest.Failure.self) { try signatures(rules) }
 

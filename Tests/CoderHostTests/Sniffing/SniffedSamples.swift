@@ -2,11 +2,11 @@ import TestSupport
 
 @testable import CoderHost
 
-/// Heads of files that are recognized by more than bytes in fixed places.
+/// File heads whose recognition needs more than bytes at fixed offsets.
 enum SniffedSample {
     static let svgNamespace = "http://www.w3.org/2000/svg"
 
-    /// SVG as different programs write it; the root element is `svg` in the namespace of SVG in each.
+    /// SVG written by different programs; each root element is `svg` in the SVG namespace.
     static let svg: [(what: String, bytes: [UInt8])] = [
         ("plain", text("<svg xmlns=\"\(svgNamespace)\" width=\"1\" height=\"1\"/>")),
         ("a declaration", text("<?xml version='1.0' encoding='UTF-8'?>\n<svg xmlns='\(svgNamespace)'></svg>")),
@@ -63,7 +63,7 @@ enum SniffedSample {
         ("UTF-16, high byte first", utf16("<s:svg xmlns:s='\(svgNamespace)'/>", isLittle: false)),
     ]
 
-    /// What is no SVG, or ends before the root element's name does.
+    /// Data that is not SVG, or ends before the root element's name.
     static let noSVG: [(what: String, bytes: [UInt8])] = [
         ("nothing", []), ("a tag that is cut off", text("<svg")), ("another element", text("<html><svg></svg></html>")),
         ("a longer name", text("<svgx/>")), ("upper case", text("<SVG/>")), ("text before it", text("hello <svg/>")),
@@ -107,14 +107,14 @@ enum SniffedSample {
 
     static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    /// With its mark.
+    /// The text with a byte order mark.
     static func utf16(_ text: String, isLittle: Bool) -> [UInt8] {
         ([0xFEFF] + Array(text.utf16)).flatMap { unit in
             isLittle ? [UInt8(unit & 0xFF), UInt8(unit >> 8)] : [UInt8(unit >> 8), UInt8(unit & 0xFF)]
         }
     }
 
-    /// The bytes as gzip(1) packs them.
+    /// The bytes compressed by gzip(1).
     static func gzipped(_ bytes: [UInt8], _ flags: String...) throws -> [UInt8] {
         let result = try run(["gzip", "-c"] + (flags.isEmpty ? ["-9n"] : flags), input: bytes)
         guard result.status == 0 else { throw ShellFailure(description: "gzip: \(result.stderr)") }

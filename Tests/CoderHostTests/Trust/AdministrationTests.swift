@@ -1,7 +1,7 @@
+@testable import CoderHost
+@testable import PluginCatalogue
 import TestSupport
 import Testing
-
-@testable import CoderHost
 
 @Suite struct `The settings of a plugin` {
     @Test(
@@ -12,7 +12,7 @@ import Testing
             ("# why\nenabled = yes # for now\n\npriority=7", "# why\nenabled = no # for now\n\npriority=7\n"),
             (" Enabled=1\nENABLED = on\n", "enabled = no\nenabled = no\n"),
             ("#enabled = yes\nenabled\nfuture = x y\n", "#enabled = yes\nenabled\nfuture = x y\nenabled = no\n"),
-        ] as [(String?, String)]) func `keep everything but what is changed`(before: String?, after: String) throws
+        ] as [(String?, String)]) func `keep everything except the changed value`(before: String?, after: String) throws
     {
         let folder = TemporaryDirectory()
         if let before { folder.write(Array(before.utf8), to: "org.example.x.conf") }
@@ -26,7 +26,7 @@ import Testing
         #expect(Administration.of(plugin: "org.example.x", in: [folder.path]).isEnabled)
     }
 
-    @Test func `of the system are taken over into the user's`() throws {
+    @Test func `of the system are copied to the user's`() throws {
         let (user, system) = (TemporaryDirectory(), TemporaryDirectory())
         system.write(Array("enabled = no\npriority = 300\n".utf8), to: "x.conf")
 
@@ -36,7 +36,7 @@ import Testing
         #expect(readFile(system.file("x.conf")) == Array("enabled = no\npriority = 300\n".utf8))
     }
 
-    @Test func `that are a link stay one`() throws {
+    @Test func `that are a link stay a link`() throws {
         let folder = TemporaryDirectory()
         let real = folder.write(Array("priority = 1\n".utf8), to: "real")
         _ = try run(["ln", "-s", real, folder.file("x.conf")])

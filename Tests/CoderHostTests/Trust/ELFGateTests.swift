@@ -2,13 +2,13 @@ import CoderHost
 import TestSupport
 import Testing
 
-/// Files that were linked in a way that opens a hole.
+/// Files that were linked in an unsafe way.
 @Suite(.timeLimit(.minutes(40))) struct `The gate for shared objects` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var name: String
-        /// More of the linker's and compiler's words; `@` stands for the test's folder.
+        /// Options for linker and compiler; `@` stands for the test's folder.
         var flags: [String] = []
-        /// A file of assembly that is linked in.
+        /// Assembly that is linked in.
         var assembly = ""
         var reason: String
         var testDescription: String { name }
@@ -29,19 +29,20 @@ import Testing
         Sample(name: "working directory", flags: ["-Wl,-rpath,/usr/lib:"], reason: "run path has \"\""),
         Sample(name: "old run path", flags: ["-Wl,-rpath,.", "-Wl,--disable-new-dtags"], reason: "run path has \".\""),
         Sample(name: "token of the loader", flags: ["-Wl,-rpath,/usr/$LIB"], reason: "run path has \"/usr/$LIB\""),
-        Sample(name: "run path of others", flags: ["-Wl,-rpath,@/open"], reason: "open: everybody can write it"),
+        Sample(name: "run path of others", flags: ["-Wl,-rpath,@/open"], reason: "open: any user can write to it"),
         Sample(
             name: "run path that others could make", flags: ["-Wl,-rpath,@/open/later/lib"],
-            reason: "open: everybody can write it"),
+            reason: "open: any user can write to it"),
         Sample(
-            name: "run path beside it", flags: ["-Wl,-rpath,$ORIGIN/../open"], reason: "open: everybody can write it"),
+            name: "run path beside it", flags: ["-Wl,-rpath,$ORIGIN/../open"],
+            reason: "open: any user can write to it"),
         Sample(name: "auxiliary", flags: ["-Wl,-f,libother.so"], reason: "DT_AUXILIARY"),
         Sample(name: "filter", flags: ["-Wl,-F,libother.so"], reason: "DT_FILTER"),
         Sample(name: "audit", flags: ["-Wl,--audit=libother.so"], reason: "DT_AUDIT"),
         Sample(name: "audit of what it needs", flags: ["-Wl,--depaudit=libother.so"], reason: "DT_DEPAUDIT"),
     ]
 
-    /// Builds it into the folder `plugins` beside one that everybody can write.
+    /// Builds the plugin in the folder `plugins` beside a folder that any user can write to.
     private func build(_ sample: Sample) throws -> TemporaryDirectory {
         let place = TemporaryDirectory()
         try shell("chmod", "0777", place.folder("open"))
@@ -61,7 +62,7 @@ import Testing
         #expect(status.state == .unsafeELF)
         #expect(status.reason.contains(sample.reason), "\(status.reason)")
         #expect(!status.remedy.isEmpty)
-        #expect(!host.manager.canDecode(badPicture))
+        #expect(!host.manager.canDecode(badImage))
         #expect(testHost(place.file("plugins"), policy: .any).plugins.map(\.status.state) == [.unsafeELF])
     }
 
@@ -70,7 +71,7 @@ import Testing
         ["-Wl,-z,now"], ["-Wl,-z,noexecstack"], ["-Wl,--hash-style=sysv"], ["-Wl,--hash-style=both"],
     ]
 
-    @Test(arguments: allowed) func `lets pass what others do`(flags: [String]) throws {
+    @Test(arguments: allowed) func `accepts common link options`(flags: [String]) throws {
         let place = try build(Sample(name: "", flags: flags, reason: ""))
         let host = testHost(place.file("plugins"))
 
@@ -78,15 +79,17 @@ import Testing
 
         #expect(plugin.status == PluginStatus(.ready))
         #expect(plugin.warnings.isEmpty)
-        #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
+        #expect(try host.manager.decode(badImage).coder == "org.example.bad")
     }
 
-    @Test func `refuses a file that needs another by a path`() throws {
+    @Test func `refuses a file that needs another one by path`() throws {
         let place = try build(Sample(name: "", reason: ""))
         let library = try PluginBuilder.build("bad/absent.c", into: place.path, named: "libabsent.so")
         try shell("chmod", "o+w", library)
 
-        for (path, reason) in [("./libabsent.so", "every working directory"), (library, "everybody can write it")] {
+        for (path, reason) in [
+            ("./libabsent.so", "relative to the working directory"), (library, "any user can write to it"),
+        ] {
             let built = try run(
                 [
                     "cc", "-shared", "-fPIC", "-fvisibility=hidden", "-I\(PluginBuilder.headers)", "-Wl,--no-as-needed",
@@ -102,7 +105,7 @@ import Testing
         }
     }
 
-    // MARK: What no linker does
+    // MARK: Files that no linker produces
 
     /// - Source: System V ABI, program header: type 0, flags 4, offset 8, file size 32; `DT_FLAGS_1` of GNU.
     private func patched(_ flags: [String] = [], _ change: (inout [UInt8], _ headers: [Int]) throws -> Void) throws
@@ -120,14 +123,14 @@ import Testing
         (0..<count).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) }
     }
 
-    @Test func `refuses a file that does not speak of the stack`() throws {
+    @Test func `refuses a file without a stack header`() throws {
         let status = try patched { bytes, headers in
             let stack = try #require(headers.first { number(bytes, $0, 4) == 0x6474_E551 })
             for at in stack..<stack + 4 { bytes[at] = 0 }
         }
 
         #expect(status.state == .unsafeELF)
-        #expect(status.reason.contains("does not say that it needs no executable stack"))
+        #expect(status.reason.contains("has no GNU_STACK header"))
     }
 
     @Test func `refuses a program`() throws {
@@ -143,7 +146,7 @@ import Testing
         #expect(status.reason.contains("a program"))
     }
 
-    @Test func `refuses a dynamic section that the loader would not look at`() throws {
+    @Test func `refuses a dynamic section that the loader would not use`() throws {
         let moved = try patched { bytes, headers in
             let dynamic = try #require(headers.first { number(bytes, $0, 4) == 2 })
             bytes[dynamic + 8] ^= 0x10
@@ -156,13 +159,13 @@ import Testing
 
         for status in [moved, second] {
             #expect(status.state == .notAPlugin)
-            #expect(status.reason.contains("not where the loader looks for it"), "\(status)")
+            #expect(status.reason.contains("not at the address that the loader uses"), "\(status)")
         }
     }
 
     // MARK: Exports
 
-    @Test func `notes names that may clash, and uses the file all the same`() throws {
+    @Test func `warns about names that may clash, and uses the file`() throws {
         let names = (0..<5).map { ".globl helper\($0)\n.type helper\($0), %function\nhelper\($0):\n" }.joined()
         let place = try build(Sample(name: "", assembly: Self.note + ".text\n" + names + ".quad 0\n", reason: ""))
 
@@ -174,11 +177,11 @@ import Testing
         #expect(plugin.warnings.first?.contains("helper0, helper1, helper2, …") == true)
     }
 
-    @Test func `is not led astray by a broken table of symbols`() throws {
+    @Test func `handles a broken symbol table`() throws {
         let bytes = try BuiltPlugin.bytes("claims-formats", ["-Wl,--hash-style=gnu"])
         let folder = TemporaryDirectory()
         var random = SeededRandom(7)
-        // The tables stand in the first page.
+        // The tables are in the first page.
         for _ in 0..<400 {
             var damaged = bytes
             for _ in 0..<4 { damaged[Int(random.next() % 2048) + 64] = UInt8(truncatingIfNeeded: random.next()) }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import CoderHost
 
-/// Folders with what is no plugin, and folders that change while they are read.
+/// Folders with files that are not plugins, and folders that change during a scan.
 @Suite(.timeLimit(.minutes(40))) struct `A folder of plugins` {
     // MARK: Links
 
-    @Test func `has no plugins elsewhere`() throws {
+    @Test func `has no plugins outside`() throws {
         let (folder, other) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: other)
         try shell("ln", "-s", path, folder.file("libcoder-a.so"))
@@ -19,11 +19,11 @@ import Testing
 
         #expect(status.state == .untrustedPath)
         #expect(
-            status.reason == "\(folder.file("libcoder-a.so")): it is a link that leads out of its folder, to \(path)")
+            status.reason == "\(folder.file("libcoder-a.so")): it is a link to a file outside its folder, \(path)")
         #expect(status.remedy.contains("coderhost plugin trust \(folder.file("libcoder-a.so"))"))
     }
 
-    @Test(arguments: ["real", "./real", "../plugins/real", "second"]) func `may have links within`(target: String)
+    @Test(arguments: ["real", "./real", "../plugins/real", "second"]) func `may have links inside`(target: String)
         throws
     {
         let parent = TemporaryDirectory()
@@ -34,10 +34,10 @@ import Testing
         let host = testHost(parent.file("plugins"))
 
         #expect(host.plugins.map(\.status.state) == [.ready])
-        #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
+        #expect(try host.manager.decode(badImage).coder == "org.example.bad")
     }
 
-    @Test func `may have an absolute link within`() throws {
+    @Test func `may have an absolute link inside`() throws {
         let folder = TemporaryDirectory()
         let real = folder.write(try BuiltPlugin.bytes("claims-formats"), to: "real")
         try shell("ln", "-s", real, folder.file("libcoder-a.so"))
@@ -68,7 +68,7 @@ import Testing
         #expect(plugin.path == folder.file("plugins/libcoder-a.so"))
     }
 
-    // MARK: What is no file
+    // MARK: Files that are not regular
 
     @Test(arguments: ["folder", "fifo", "socket", "loop", "self", "dangling", "folder link"])
     func `never waits for`(kind: String) throws {
@@ -100,10 +100,10 @@ import Testing
     func `opens no device`(numbers: [String]) throws {
         let folder = TemporaryDirectory()
         let made = try run(["mknod", folder.file("libcoder-x.so")] + numbers)
-        // A container may forbid it even to root.
+        // A container may forbid this even to root.
         guard made.status == 0 else { return }
 
-        #expect(testHost(folder.path).plugins.map(\.status.reason) == ["it is no regular file"])
+        #expect(testHost(folder.path).plugins.map(\.status.reason) == ["it is not a regular file"])
     }
 
     @Test func `has no plugins of more than 256 MiB`() throws {
@@ -113,7 +113,7 @@ import Testing
         #expect(testHost(folder.path).plugins.map(\.status.reason) == ["it is larger than 256 MiB"])
     }
 
-    @Test func `lends nobody its privileges, whatever the policy`() throws {
+    @Test func `never loads a set-user-ID plugin, whatever the policy`() throws {
         let folder = TemporaryDirectory()
         try shell("chmod", "u+s", try BuiltPlugin.put("claims-formats", into: folder))
 
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `that is exchanged all the time is looked at as one or the other`() async throws {
+    @Test func `that is constantly replaced is examined as one or the other`() async throws {
         let parent = TemporaryDirectory()
         for name in ["a", "b"] {
             parent.folder(name)
@@ -191,7 +191,7 @@ import Testing
             }
             for _ in 0..<500 {
                 for plugin in testHost(parent.file("plugins")).plugins where plugin.status.isUsable {
-                    #expect(plugin.fileName == "libcoder-a.so", "what everybody can write was trusted")
+                    #expect(plugin.fileName == "libcoder-a.so", "a file in a world-writable folder was trusted")
                 }
             }
             isOver.raise()

@@ -1,12 +1,12 @@
+@testable import CoderHost
 import Glibc
 import ImageModel
 import ImageProcessing
+@testable import PluginRuntime
 import TestSupport
 import Testing
 
-@testable import CoderHost
-
-/// What is loaded is what was judged.
+/// The loaded bytes are the checked bytes.
 @Suite(.timeLimit(.minutes(40))) struct `A sealed plugin` {
     private func record(_ folder: TemporaryDirectory, policy: TrustPolicy = .owned, trust: [String] = []) throws
         -> PluginRecord
@@ -30,7 +30,7 @@ import Testing
         try sealed.confirm()
     }
 
-    @Test func `can be changed by nobody`() throws {
+    @Test func `cannot be changed`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
 
@@ -53,8 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Change.allCases) func `is refused when the file changed since it was judged`(change: Change) throws
-    {
+    @Test(arguments: Change.allCases) func `is refused if the file changed after the check`(change: Change) throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         let record = try record(folder)
@@ -63,11 +62,11 @@ import Testing
         let refusal = #expect(throws: PluginRefusal.self) { try SealedPlugin(record) }
 
         #expect(refusal?.isStale == true)
-        #expect(refusal?.status.reason == "it changed since it was examined")
+        #expect(refusal?.status.reason == "it changed after the check")
     }
 
     @Test(arguments: Change.allCases, [true, false])
-    func `has the old bytes or none when the file changes meanwhile`(change: Change, sealing: Bool) throws {
+    func `has the old bytes or none if the file changes meanwhile`(change: Change, sealing: Bool) throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         let content = try #require(readFile(path))
@@ -82,11 +81,11 @@ import Testing
         case .success(let sealed): #expect(try bytes(sealed) == content)
         case .failure(let refusal): #expect(refusal.isStale)
         }
-        // A file that was written to is neither.
+        // A file that was written to is refused.
         if change == .inPlace || change == .shorter { #expect(throws: PluginRefusal.self) { try outcome.get() } }
     }
 
-    @Test func `has one version whole, however often the file is replaced`() async throws {
+    @Test func `has one complete version, however often the file is replaced`() async throws {
         let folder = TemporaryDirectory()
         let versions = try (1...2).map { try BuiltPlugin.bytes("claims-formats", ["-DCOLOR=\($0)"]) }
         let hashes = versions.map { SHA256.hexDigest(of: $0) }
@@ -115,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `is judged by its content where that was vouched for`() throws {
+    @Test func `is checked by its content if that is trusted`() throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         try shell("chmod", "o+w", path)
@@ -126,7 +125,7 @@ import Testing
 
         #expect(try SealedPlugin(record).hash() == hash)
 
-        // As if the file had been exchanged within one tick of its clock.
+        // As if the file had been replaced within one clock tick.
         record.grounds = .content(try #require(ContentHash([UInt8](repeating: 1, count: 32))))
         #expect(throws: PluginRefusal.changed) { try SealedPlugin(record) }
         record.grounds = .none
@@ -136,28 +135,28 @@ import Testing
         #expect(throws: PluginRefusal.changed) { try SealedPlugin(record) }
     }
 
-    @Test func `is the file itself where this system makes no copy, and it says so`() throws {
+    @Test func `is the file itself if the system cannot create a copy, with a reason`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)
 
         let sealed = try SealedPlugin(try record(folder), sealing: false) {}
 
-        #expect(sealed.weakness?.contains("no sealed copy") == true)
+        #expect(sealed.weakness?.contains("cannot create a sealed copy") == true)
         #expect(sealed.path == "/proc/self/fd/\(sealed.file.descriptor)")
         try sealed.confirm()
         try #require(writeFile(path, try BuiltPlugin.bytes("claims-formats", ["-DCOLOR=0x00ff00"])))
         #expect(throws: PluginRefusal.changed) { try sealed.confirm() }
     }
 
-    @Test func `stays where it finds its libraries`() throws {
+    @Test func `is loaded from its folder if its libraries are there`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.1", "-fvisibility=default"],
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbor.so.1", "-fvisibility=default"],
             into: folder.path,
-            named: "libcoderhost-neighbour.so.1")
+            named: "libcoderhost-neighbor.so.1")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbour.so.1"), "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbor.so.1"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
         let host = testHost(folder.path)
         let record = try #require(host.plugins.first)
@@ -166,23 +165,23 @@ import Testing
         let sealed = try SealedPlugin(record)
 
         #expect(sealed.path == path)
-        #expect(sealed.weakness == "it finds libraries from its own place")
-        #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
+        #expect(sealed.weakness == "it loads libraries from its own folder")
+        #expect(try host.manager.decode(badImage).coder == "org.example.bad")
         #expect(host.plugins.first?.status.state == .loaded)
-        #expect(host.plugins.first?.status.reason.contains("its own place") == true)
+        #expect(host.plugins.first?.status.reason.contains("its own folder") == true)
     }
 
-    @Test func `that was replaced by another build is judged anew and used`() throws {
+    @Test func `that was replaced by another build is checked again and used`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", ["-DCOLOR=0xff0000"], into: folder)
         let host = testHost(folder.path)
         try #require(host.plugins.map(\.status.state) == [.ready])
         try #require(writeFile(path, try BuiltPlugin.bytes("claims-formats", ["-DCOLOR=0x00ff00"])))
 
-        #expect(try host.manager.decode(badPicture).pixels.packed.starts(with: [0, 255, 0]))
+        #expect(try host.manager.decode(badImage).pixels.packed.starts(with: [0, 255, 0]))
     }
 
-    @Test func `that was replaced by what nobody trusts is not used`() throws {
+    @Test func `that was replaced by an untrusted file is not used`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path)
@@ -190,22 +189,22 @@ import Testing
         try #require(writeFile(path, try BuiltPlugin.bytes("claims-formats", ["-DCOLOR=0x00ff00"])))
         try shell("chmod", "o+w", path)
 
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
         #expect(error?.code == .pluginRefused)
         #expect(error?.message.contains("untrusted-path") == true)
     }
 
-    @Test func `that was replaced by another plugin is not used under the old one's name`() throws {
+    @Test func `that was replaced by another plugin is not used under the old name`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         let host = testHost(folder.path)
         try #require(host.plugins.map(\.status.state) == [.ready])
         try #require(writeFile(path, try BuiltPlugin.bytes("claims-formats", ["-DNAME=other"])))
 
-        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
         #expect(error?.code == .pluginRefused)
-        #expect(error?.message.contains("it changed since it was examined") == true)
+        #expect(error?.message.contains("it changed after the check") == true)
     }
 }

@@ -1,16 +1,16 @@
+@testable import CoderHost
 import Glibc
+@testable import PluginCatalogue
 import TestSupport
 import Testing
 
-@testable import CoderHost
-
-/// Who signed what, and what that is worth.
+/// Signatures, keys and the resulting trust.
 @Suite(.timeLimit(.minutes(40))) struct `A signature` {
     private static let day = 86_400_000
     /// 2026-11-21.
     private static let today = 20_778 * day + 12_345
 
-    /// A signed plugin, and a store that believes its key.
+    /// A signed plugin, and a store that trusts its key.
     private struct Signed {
         let folder = TemporaryDirectory()
         let trust = TemporaryDirectory()
@@ -64,7 +64,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: vectors) func `is that of the standard`(
+    @Test(arguments: vectors) func `equals the standard's test vector`(
         seed: String, key: String, message: String, signature: String
     ) throws {
         let (seed, key) = (try #require(hexBytes(seed)), try #require(hexBytes(key)))
@@ -76,10 +76,10 @@ import Testing
         #expect(!Ed25519.verify(signature, of: message + [0], by: key))
     }
 
-    @Test func `cannot be made into another one, and is not by a key of small order`() throws {
+    @Test func `cannot be modified, or created with a key of small order`() throws {
         let (_, key, message, signature) = Self.vectors[1]
         var other = try #require(hexBytes(signature))
-        // S + L is the same number modulo the order of the group (RFC 8032, section 5.1).
+        // S + L is congruent to S modulo the group order (RFC 8032, section 5.1).
         let order = try #require(hexBytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010"))
         var carry = 0
         for index in 0..<32 {
@@ -108,7 +108,7 @@ import Testing
         #expect(plugin.warnings.isEmpty)
     }
 
-    @Test func `does not survive a change of any of its bytes`() throws {
+    @Test func `is invalid after a change of any byte`() throws {
         let signed = try Signed()
         let file = try #require(readFile(signed.sig))
         try #require(signed.state(file).isValid)
@@ -126,32 +126,32 @@ import Testing
         #expect(!signed.state(file + [0x0A]).isValid)
     }
 
-    @Test func `does not survive a change of the plugin, wherever it stands`() throws {
+    @Test func `is invalid after a change of the plugin, anywhere`() throws {
         let signed = try Signed()
         var bytes = try #require(readFile(signed.path))
-        // Behind the segments, where no loader looks.
+        // Beyond the segments, where no loader reads.
         bytes[bytes.count - 1] ^= 1
         try #require(writeFile(signed.path, bytes))
 
         let plugin = try signed.plugin()
 
         #expect(plugin.status.state == .badSignature)
-        #expect(plugin.status.reason.contains("the file is not the one that was signed"))
+        #expect(plugin.status.reason.contains("the file differs from the signed file"))
         #expect(plugin.status.remedy.contains("\(signed.sig)"))
         #expect(try signed.plugin(.signed).status.state == .badSignature)
         let tolerated = try signed.plugin(.any)
         #expect(tolerated.status.state == .ready)
-        #expect(tolerated.warnings.first?.contains("does not hold") == true)
+        #expect(tolerated.warnings.first?.contains("signature is invalid") == true)
     }
 
-    @Test func `of one plugin is none of another`() throws {
+    @Test func `of one plugin is invalid for another`() throws {
         let signed = try Signed()
         let file = try #require(signed.key.signature(ofPlugin: "org.example.other-plugin", signed.hash))
 
         #expect(signed.state(file) == .invalid("it is for the plugin org.example.other-plugin"))
     }
 
-    @Test func `of another key does not pass under a trusted one's name`() throws {
+    @Test func `of another key is invalid under the name of a trusted key`() throws {
         let signed = try Signed()
         let stranger = try #require(SigningKey())
         let id = try #require(stranger.publicKey(expires: nil, name: "")).id
@@ -159,10 +159,10 @@ import Testing
         let text = String(decoding: file, as: UTF8.self).replacing("key \(id)", with: "key \(signed.own.id)")
 
         #expect(signed.state(file) == .unknownKey(id))
-        #expect(signed.state(Array(text.utf8)) == .invalid("the key \(signed.own.id) did not make it"))
+        #expect(signed.state(Array(text.utf8)) == .invalid("the key \(signed.own.id) did not create it"))
     }
 
-    @Test(arguments: ["empty", "huge", "folder", "fifo", "text"]) func `that is no signature is a bad one`(kind: String)
+    @Test(arguments: ["empty", "huge", "folder", "fifo", "text"]) func `in a malformed file is invalid`(kind: String)
         throws
     {
         let signed = try Signed()
@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `counts up to the last day of its key`() throws {
+    @Test func `is valid up to the last day of its key`() throws {
         let signed = try Signed(expires: 20_778)
         let file = try #require(readFile(signed.sig))
 
@@ -189,7 +189,7 @@ import Testing
         #expect(signed.state(file, now: 20_779 * Self.day) == .expired(signed.own.id, "2026-11-21"))
     }
 
-    @Test func `of an expired key is none, but no sign of evil`() throws {
+    @Test func `of an expired key does not count, but is not refused`() throws {
         let signed = try Signed(expires: 10_000)
 
         let plugin = try signed.plugin()
@@ -201,7 +201,7 @@ import Testing
         #expect(try signed.plugin().status.state == .untrustedPath)
     }
 
-    @Test(arguments: [false, true]) func `of a revoked key is refused, whatever the place`(elsewhere: Bool) throws {
+    @Test(arguments: [false, true]) func `of a revoked key is refused, in any folder`(elsewhere: Bool) throws {
         let signed = try Signed()
         let other = TemporaryDirectory()
         let list = Array("# given away\n  \(signed.own.id.uppercased())  # in May\n".utf8)
@@ -215,7 +215,7 @@ import Testing
         #expect(plugin.status.reason.contains("was revoked"))
     }
 
-    @Test func `is believed by nobody while the list of revoked keys cannot be read`() throws {
+    @Test func `is not accepted while the list of revoked keys is unreadable`() throws {
         let signed = try Signed()
         signed.trust.folder("revoked")
         let host = testHost(signed.folder.path, policy: .signed, trust: [signed.trust.path])
@@ -226,7 +226,7 @@ import Testing
         #expect(host.warnings.contains { $0.contains("revoked") })
     }
 
-    @Test func `of a key that nobody trusts is none`() throws {
+    @Test func `of an untrusted key does not count`() throws {
         let signed = try Signed(believed: false)
 
         let plugin = try signed.plugin(.signed)
@@ -238,7 +238,7 @@ import Testing
         #expect(try signed.plugin().tier != .signed)
     }
 
-    @Test func `keeps its key as it was written`() throws {
+    @Test func `has a key that is written and read unchanged`() throws {
         let key = try #require(SigningKey())
         let own = try #require(key.publicKey(expires: 20_778, name: "Ex\nample"))
 
@@ -260,7 +260,7 @@ import Testing
         (951_782_400_000, "2000-02-29T00:00:00Z"),
         (1_795_292_147_000, "2026-11-21T20:15:47Z"), (4_107_542_400_000, "2100-03-01T00:00:00Z"),
         (-5, "1970-01-01T00:00:00Z"), (Int.max, "9999-12-31T23:59:59Z"),
-    ]) func `has days of the calendar`(milliseconds: Int, text: String) {
+    ]) func `has calendar days`(milliseconds: Int, text: String) {
         #expect(CivilTime.text(milliseconds: milliseconds) == text)
         let day = String(text.prefix(10))
         #expect(CivilTime.days(day).map(CivilTime.day) == day)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-/// Policy, place, signature and what the user vouched for, in every combination.
+/// Policy, place, signature and trusted files in every combination.
 @Suite(.timeLimit(.minutes(40))) struct `The policy of trust` {
     struct Case: Sendable, CustomTestStringConvertible {
         var policy: TrustPolicy
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// In a place of its own a plugin is the user's; that of root is the system's.
+    /// A plugin in its own folder belongs to the user; root's to the system.
     private static let own: PluginRecord.Tier = geteuid() == 0 ? .system : .user
 
     static let cases = [
@@ -60,14 +60,14 @@ import Testing
         if let tier = about.tier { #expect(plugin.tier == tier) }
         #expect(plugin.status.isUsable == plugin.status.reason.isEmpty)
         #expect(plugin.status.isUsable == plugin.status.remedy.isEmpty)
-        if plugin.status.isUsable { #expect(try host.manager.decode(badPicture).coder == "org.example.bad") }
+        if plugin.status.isUsable { #expect(try host.manager.decode(badImage).coder == "org.example.bad") }
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root's own installation counts"))
-    func `believes what came with the program`() throws {
+    func `trusts plugins installed with the program`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
-        func states(_ origins: HostConfiguration.PluginDirectory.Origin...) -> [PluginStatus.State] {
+        func states(_ origins: PluginDirectory.Origin...) -> [PluginStatus.State] {
             CoderHost(
                 configuration: HostConfiguration(
                     directories: origins.map { .init(folder.path, origin: $0) }, administrationDirectories: [],
@@ -83,14 +83,14 @@ import Testing
         #expect(states(.relative) == [.unsigned])
     }
 
-    @Test func `does not take a file's neighbours for vouched for`() throws {
+    @Test func `does not trust the neighbors of a trusted file`() throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.2"], into: folder.path,
-            named: "libcoderhost-neighbour.so.2")
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbor.so.2"], into: folder.path,
+            named: "libcoderhost-neighbor.so.2")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbour.so.2"), "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbor.so.2"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
         let hash = try contentHash(of: path)
         _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
@@ -99,7 +99,7 @@ import Testing
         #expect(testHost(folder.path, trust: [trust.path]).plugins.map(\.status.state) == [.untrustedPath])
     }
 
-    @Test func `ranks in one order`() {
+    @Test func `has one order`() {
         let tiers: [CoderDescriptor.Tier] = [.foreign, .user, .signed, .system, .builtIn, .runTime]
         #expect(tiers == tiers.sorted())
         #expect(Set(tiers.map(\.word)).count == tiers.count)
@@ -108,7 +108,7 @@ import Testing
 
     // MARK: The store
 
-    @Test(arguments: ["folder", "file", "key"]) func `believes no store that others can write`(what: String) throws {
+    @Test(arguments: ["folder", "file", "key"]) func `trusts no store that others can write`(what: String) throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         try shell("chmod", "o+w", path)
@@ -125,10 +125,12 @@ import Testing
         #expect(store.keys.isEmpty == (what != "file"))
         _ = store.entries
         #expect(
-            store.warnings.contains { $0.contains("\(doubtful): everybody can write it") && $0.contains("chmod go-w") })
+            store.warnings.contains {
+                $0.contains("\(doubtful): any user can write to it") && $0.contains("chmod go-w")
+            })
     }
 
-    @Test(arguments: ["", "text\n", "coderhost-trust 1\n", "FIFO"]) func `is not confused by a broken entry`(
+    @Test(arguments: ["", "text\n", "coderhost-trust 1\n", "FIFO"]) func `ignores a broken entry`(
         text: String
     ) throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
@@ -144,7 +146,7 @@ import Testing
         #expect(testHost(folder.path, trust: [trust.path]).plugins.map(\.status.state) == [.untrustedPath])
     }
 
-    @Test func `takes an entry only for the file in its name`() throws {
+    @Test func `uses an entry only for the hash in its name`() throws {
         let trust = TemporaryDirectory()
         let hashes = try (0...1).map { try #require(ContentHash([UInt8](repeating: UInt8($0), count: 32))) }
         let store = TrustStore(folders: [trust.path])
@@ -159,7 +161,7 @@ import Testing
         #expect(fresh.entry(for: hashes[0]) == nil)
     }
 
-    @Test func `keeps what was revoked before`() throws {
+    @Test func `keeps earlier revocations`() throws {
         let trust = TemporaryDirectory()
         trust.write(Array("# mine\n0123456789abcdef".utf8), to: "revoked")
         let store = TrustStore(folders: [trust.path])
@@ -170,7 +172,7 @@ import Testing
         #expect(store.isRevoked("0123456789abcdef") && store.isRevoked("fedcba9876543210"))
     }
 
-    @Test func `makes folders and files that others cannot read or write`() throws {
+    @Test func `creates private folders and files`() throws {
         let place = TemporaryDirectory()
         let store = TrustStore(folders: [place.file("a/b/trust.d")])
         let path = try store.vouch(

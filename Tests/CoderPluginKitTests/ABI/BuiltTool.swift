@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// Runs the manifest tool that the build made, on files in a folder of its own.
+/// Runs the manifest tool of the build on files in a separate folder.
 struct BuiltTool {
-    /// What came of one run.
+    /// The result of one run.
     struct Outcome {
         var exitStatus: Int32
         var messages: String
@@ -41,7 +41,7 @@ struct BuiltTool {
     }
 
     private func spawn(_ arguments: [String], errorsTo path: String) -> Int32? {
-        // A tool that a build plugin runs is built under a name of its own.
+        // The build gives a tool that a build plugin runs another name.
         let names = ["ManifestTool-tool", "ManifestTool"].map { "\(Repository.products)/\($0)" }
         guard let tool = names.first(where: { unsafe access($0, X_OK) == 0 }) else { return nil }
         var actions = unsafe posix_spawn_file_actions_t()
@@ -55,7 +55,7 @@ struct BuiltTool {
         guard unsafe posix_spawn(&child, tool, &actions, nil, &words, nil) == 0,
             unsafe waitpid(child, &status, 0) == child
         else { return nil }
-        // The exit status stands in the second byte; a signal would stand in the first.
+        // The exit status is in the second byte; the first byte holds a signal.
         return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
 }

@@ -2,11 +2,11 @@ import CCoderPlugin
 import CoderPluginKit
 import ImageModel
 
-/// The toy plugin as a generated file would hold it.
+/// The toy plugin, as a generated file contains it.
 let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
     Toy.plugin, minorNeeded: 0, coder: { unsafe exportedToy.coder($0) })
 
-/// A host in memory: services that remember what was asked of them.
+/// A host in memory, whose services record all calls.
 @safe final class FakeHost {
     var pollAnswer = CPI_CONTINUE
     var budgetAnswer = CPI_OK
@@ -14,14 +14,14 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
     var progress: [UInt64] = []
     var reserved: Int64 = 0
     private let servicesSize: Int
-    private var lentServices: Lent<cpi_services>?
+    private var lentServices: SizedStruct<cpi_services>?
 
-    /// A host whose services table ends after `servicesSize` bytes.
+    /// Creates a host whose services table ends after `servicesSize` bytes.
     init(servicesSize: Int = 80) { self.servicesSize = servicesSize }
 
-    var services: Lent<cpi_services> {
+    var services: SizedStruct<cpi_services> {
         if let lentServices = unsafe lentServices { return unsafe lentServices }
-        let lent = unsafe Lent(
+        let lent = unsafe SizedStruct(
             cpi_services(
                 size: 0, flags: 0, ctx: Unmanaged.passUnretained(self).toOpaque(),
                 allocate: { _, _ in nil }, release: { _, _ in },
@@ -43,30 +43,31 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
         unsafe Unmanaged<FakeHost>.fromOpaque(ctx!).takeUnretainedValue()
     }
 
-    /// Limits with a side and a number of scans, as long as `size`.
-    static func limits(side: UInt32 = 0, scans: UInt32 = 0, size: Int = 96) -> Lent<cpi_limits> {
+    /// Returns limits with a side and a number of scans, of `size` bytes.
+    static func limits(side: UInt32 = 0, scans: UInt32 = 0, size: Int = 96) -> SizedStruct<cpi_limits> {
         var limits = cpi_limits()
         limits.max_width = side
         limits.max_scans = scans
-        return Lent(limits, size: size)
+        return SizedStruct(limits, size: size)
     }
 
-    /// Enters the toy plugin with a host of this minor; nil when it refuses.
-    static func plugin(minor: UInt32 = 1, error: Lent<cpi_error> = Lent()) -> PluginProbe? {
+    /// Enters the toy plugin with a host of this minor; returns nil if the plugin refuses.
+    static func plugin(minor: UInt32 = 1, error: SizedStruct<cpi_error> = SizedStruct()) -> PluginProbe? {
         unsafe "host".withCString { name in
-            let host = unsafe Lent(cpi_host(size: 0, abi_minor: minor, name: name, version: name, ctx: nil, get: nil))
+            let host = unsafe SizedStruct(
+                cpi_host(size: 0, abi_minor: minor, name: name, version: name, ctx: nil, get: nil))
             let table = unsafe exportedToy.enter(host.pointer, error.pointer)
             return unsafe table.map { unsafe PluginProbe(table: $0.assumingMemoryBound(to: cpi_plugin.self)) }
         }
     }
 
-    /// The status an entry call with NULL for its host leaves in `error`; nil when a table came back.
-    static func statusOfEntryWithoutHost(error: Lent<cpi_error>) -> cpi_status? {
+    /// Returns the status in `error` after an entry call with NULL for its host; nil if the call returned a table.
+    static func statusOfEntryWithoutHost(error: SizedStruct<cpi_error>) -> cpi_status? {
         unsafe exportedToy.enter(nil, error.pointer) == nil ? error[\.code] : nil
     }
 }
 
-/// A plugin's table, read.
+/// Reads a plugin's table.
 @safe struct PluginProbe {
     let table: UnsafePointer<cpi_plugin>
 
@@ -85,14 +86,14 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
     func coder(_ index: UInt32) -> UnsafePointer<cpi_coder> { unsafe table.pointee.coder(index)! }
 }
 
-/// Bytes that arrive when the test says so.
+/// A source whose bytes arrive when the test requests it.
 @safe final class FakeSource {
     var available: Int
     var isComplete: Bool
     private(set) var timesAsked = 0
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let isReader: Bool
-    private var lentSource: Lent<cpi_source>?
+    private var lentSource: SizedStruct<cpi_source>?
 
     init(_ content: [UInt8], available: Int? = nil, isReader: Bool = false) {
         unsafe bytes = .allocate(capacity: max(1, content.count))
@@ -104,9 +105,9 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
 
     deinit { unsafe bytes.deallocate() }
 
-    func lend(size: Int = 64) -> Lent<cpi_source> {
+    func lend(size: Int = 64) -> SizedStruct<cpi_source> {
         if let lentSource = unsafe lentSource { return unsafe lentSource }
-        let lent = unsafe Lent(
+        let lent = unsafe SizedStruct(
             cpi_source(
                 size: 0, kind: isReader ? CPI_SOURCE_READER : CPI_SOURCE_GROWING, length: UInt64.max,
                 bytes: isReader ? nil : UnsafePointer(bytes.baseAddress),
@@ -134,15 +135,15 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
     }
 }
 
-/// A sink that collects.
+/// A sink that collects its bytes.
 @safe final class FakeSink {
     var answer = CPI_OK
     private(set) var bytes: [UInt8] = []
-    private var lentSink: Lent<cpi_sink>?
+    private var lentSink: SizedStruct<cpi_sink>?
 
-    func lend() -> Lent<cpi_sink> {
+    func lend() -> SizedStruct<cpi_sink> {
         if let lentSink = unsafe lentSink { return unsafe lentSink }
-        let lent = unsafe Lent(
+        let lent = unsafe SizedStruct(
             cpi_sink(
                 size: 0, flags: 0, ctx: Unmanaged.passUnretained(self).toOpaque(),
                 write: { ctx, bytes, count in

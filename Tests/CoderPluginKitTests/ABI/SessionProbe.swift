@@ -1,7 +1,7 @@
 import CCoderPlugin
 import ImageModel
 
-/// Memory for pixels with a margin behind every row that nobody may touch.
+/// Memory for pixels with a guard margin after every row.
 @safe final class Canvas {
     let size: PixelSize
     private let format: cpi_pixel_format
@@ -11,7 +11,8 @@ import ImageModel
 
     init(_ width: Int, _ height: Int, channels: UInt8 = CPI_CHANNELS_GRAY, bytesPerPixel: Int = 1) {
         size = PixelSize(width, height)
-        format = cpi_pixel_format(channels: channels, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: 0, count: 0, layout: 0, reserved: 0)
+        format = cpi_pixel_format(
+            channels: channels, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: 0, count: 0, layout: 0, reserved: 0)
         stride = width * bytesPerPixel + Self.margin
         unsafe memory = .allocate(capacity: max(1, stride * height))
         unsafe memory.initialize(repeating: 0xEE)
@@ -19,9 +20,9 @@ import ImageModel
 
     deinit { unsafe memory.deallocate() }
 
-    /// The surface as a host lends it, with its byte count changed by `missing` where a test lies about it.
-    func lend(missing: Int = 0, size structSize: Int = 48) -> Lent<cpi_surface> {
-        unsafe Lent(
+    /// Returns the surface as a host passes it; `missing` shortens its byte count for tests of wrong counts.
+    func lend(missing: Int = 0, size structSize: Int = 48) -> SizedStruct<cpi_surface> {
+        unsafe SizedStruct(
             cpi_surface(
                 size: 0, flags: 0, format: format, width: UInt32(size.width), height: UInt32(size.height),
                 stride: UInt64(stride), pixels: memory.baseAddress, byte_count: UInt64(memory.count - missing)),
@@ -45,18 +46,18 @@ import ImageModel
     }
 }
 
-/// One decoding session, called through the C table alone.
+/// One decoding session, called only through the C table.
 @safe final class DecoderProbe {
-    let error = Lent<cpi_error>()
+    let error = SizedStruct<cpi_error>()
     private(set) var openStatus = CPI_OK
     private let api: cpi_decoder_api
     private var decoder: OpaquePointer?
     private let host: FakeHost
-    private let limits: Lent<cpi_limits>
+    private let limits: SizedStruct<cpi_limits>
     private var sources: [FakeSource] = []
 
     init(
-        coder: UInt32 = 0, host: FakeHost = FakeHost(), limits: Lent<cpi_limits> = FakeHost.limits(),
+        coder: UInt32 = 0, host: FakeHost = FakeHost(), limits: SizedStruct<cpi_limits> = FakeHost.limits(),
         options: FakeOptions? = nil
     ) {
         self.host = host
@@ -70,7 +71,7 @@ import ImageModel
 
     deinit { if let decoder = unsafe decoder { unsafe api.close(decoder) } }
 
-    /// The table's own size, as the plugin reports it.
+    /// The table's size, as the plugin reports it.
     var tableSize: Int { Int(api.size) }
     private var session: OpaquePointer { unsafe decoder! }
 
@@ -79,15 +80,17 @@ import ImageModel
         return unsafe api.set_source(session, source.lend(size: size).pointer, error.pointer)
     }
 
-    func readHeader(_ info: Lent<cpi_image_info> = Lent(cpi_image_info())) -> cpi_status {
+    func readHeader(_ info: SizedStruct<cpi_image_info> = SizedStruct(cpi_image_info())) -> cpi_status {
         unsafe api.read_header(session, info.pointer, error.pointer)
     }
 
-    func offer(_ index: UInt32, _ offer: Lent<cpi_format_offer> = Lent(cpi_format_offer())) -> cpi_status {
+    func offer(
+        _ index: UInt32, _ offer: SizedStruct<cpi_format_offer> = SizedStruct(cpi_format_offer())
+    ) -> cpi_status {
         unsafe api.offer!(session, index, offer.pointer, error.pointer)
     }
 
-    func nextFrame(_ frame: Lent<cpi_frame_info> = Lent(cpi_frame_info())) -> cpi_status {
+    func nextFrame(_ frame: SizedStruct<cpi_frame_info> = SizedStruct(cpi_frame_info())) -> cpi_status {
         unsafe api.next_frame(session, frame.pointer, error.pointer)
     }
 
@@ -97,13 +100,13 @@ import ImageModel
         unsafe api.scaled_size!(session, &width, &height, error.pointer)
     }
 
-    /// Decodes; the surface lacks `missing` bytes, and both structs may be shorter or longer than this version's.
+    /// Decodes. The surface lacks `missing` bytes, and both structs may be shorter or longer than in this version.
     func decode(
         _ canvas: Canvas, flags: UInt32 = 0, region: cpi_rect = cpi_rect(), reduced: PixelSize = .zero,
         missing: Int = 0, surfaceSize: Int = 48, requestSize: Int = 40
     ) -> cpi_status {
         let surface = unsafe canvas.lend(missing: missing, size: surfaceSize)
-        let request = unsafe Lent(
+        let request = unsafe SizedStruct(
             cpi_decode_request(
                 size: 0, flags: flags, surface: surface.pointer, region: region,
                 scaled_width: UInt32(reduced.width), scaled_height: UInt32(reduced.height)),
@@ -113,11 +116,11 @@ import ImageModel
 
     func dirty(_ rect: inout cpi_rect) -> cpi_status { unsafe api.dirty!(session, &rect, error.pointer) }
 
-    /// Metadata as key and text, until a status other than OK.
+    /// Returns metadata as key and text, up to the first status other than CPI_OK.
     func blobs() -> (texts: [String], status: cpi_status) {
         var texts: [String] = []
         while true {
-            let blob = unsafe Lent(cpi_blob())
+            let blob = unsafe SizedStruct(cpi_blob())
             let status = unsafe api.blob!(session, UInt32(texts.count), blob.pointer, error.pointer)
             guard status == CPI_OK else { return (texts, status) }
             let bytes = unsafe UnsafeBufferPointer(start: blob[\.bytes], count: Int(blob[\.length]))
@@ -128,7 +131,7 @@ import ImageModel
 
     func knows(_ id: String) -> Bool { unsafe api.get!(session, id) != nil }
 
-    /// The table of items, checked as a host checks it.
+    /// The table of items, validated as a host does.
     private var items: UnsafePointer<cpi_items_api>? {
         guard let table = unsafe api.get!(session, CPI_EXT_ITEMS)?.assumingMemoryBound(to: cpi_items_api.self),
             unsafe table.pointee.table.tag == CPI_EXT_ITEMS_TAG, unsafe table.pointee.table.rev == 1,
@@ -137,13 +140,13 @@ import ImageModel
         return unsafe table
     }
 
-    func describe(_ index: UInt32, _ item: Lent<cpi_item>, _ info: Lent<cpi_image_info>) -> cpi_status? {
+    func describe(_ index: UInt32, _ item: SizedStruct<cpi_item>, _ info: SizedStruct<cpi_image_info>) -> cpi_status? {
         unsafe items?.pointee.describe(session, index, item.pointer, info.pointer, error.pointer)
     }
 
     func select(_ index: UInt32) -> cpi_status? { unsafe items?.pointee.select(session, index, error.pointer) }
 
-    /// Calls one function of the table, by its place in it, with NULL wherever a pointer goes in.
+    /// Calls a function of the table by its index, with NULL for every pointer.
     func callWithNull(_ function: Int, session hasSession: Bool = true) -> cpi_status {
         let session = unsafe hasSession ? session : null()
         let error: UnsafeMutablePointer<cpi_error> = unsafe null()
@@ -160,13 +163,13 @@ import ImageModel
         }
     }
 
-    /// Closing nothing is no crash.
+    /// Closes NULL, which must not crash.
     func closeNull() { unsafe api.close(null()) }
 
     /// Looks up NULL without and with a session.
     var knowsNull: Bool { unsafe api.get!(null(), CPI_EXT_ITEMS) != nil || api.get!(session, null()) != nil }
 
-    /// Opens with NULL for one of the arguments.
+    /// Opens sessions with NULL for one of the arguments each.
     static func openStatusesWithNull() -> [cpi_status] {
         let host = FakeHost()
         let limits = FakeHost.limits()
@@ -182,9 +185,9 @@ import ImageModel
     }
 }
 
-/// One encoding session, called through the C table alone.
+/// One encoding session, called only through the C table.
 @safe final class EncoderProbe {
-    let error = Lent<cpi_error>()
+    let error = SizedStruct<cpi_error>()
     private let api: cpi_encoder_api
     private var encoder: OpaquePointer?
     private let host = FakeHost()
@@ -202,34 +205,36 @@ import ImageModel
 
     private var session: OpaquePointer { unsafe encoder! }
 
-    static func info(_ width: UInt32, _ height: UInt32, flags: UInt32 = 0) -> Lent<cpi_image_info> {
+    static func info(_ width: UInt32, _ height: UInt32, flags: UInt32 = 0) -> SizedStruct<cpi_image_info> {
         var info = cpi_image_info()
         (info.width, info.height, info.flags) = (width, height, flags)
         info.native = cpi_pixel_format(
             channels: CPI_CHANNELS_GRAY, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_NONE,
             count: 0, layout: 0, reserved: 0)
-        return Lent(info)
+        return SizedStruct(info)
     }
 
-    func accept(_ info: Lent<cpi_image_info>, _ index: UInt32, _ offer: Lent<cpi_format_offer>) -> cpi_status {
+    func accept(
+        _ info: SizedStruct<cpi_image_info>, _ index: UInt32, _ offer: SizedStruct<cpi_format_offer>
+    ) -> cpi_status {
         unsafe api.accept(session, info.pointer, index, offer.pointer, error.pointer)
     }
 
-    func begin(_ info: Lent<cpi_image_info>) -> cpi_status {
+    func begin(_ info: SizedStruct<cpi_image_info>) -> cpi_status {
         unsafe api.begin(session, info.pointer, sink.lend().pointer, error.pointer)
     }
 
     func addBlob(_ kind: UInt32, _ bytes: [UInt8] = [], key: String = "note") -> cpi_status {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe key.withCString { key in
-                let blob = unsafe Lent(
+                let blob = unsafe SizedStruct(
                     cpi_blob(size: 0, kind: kind, key: key, bytes: bytes.baseAddress, length: UInt64(bytes.count)))
                 return unsafe api.add_blob!(session, blob.pointer, error.pointer)
             }
         }
     }
 
-    /// Adds a thumbnail through a table that is checked as a host checks it.
+    /// Adds a thumbnail through a table validated as a host does.
     func addThumbnail(_ canvas: Canvas) -> cpi_status? {
         guard
             let table = unsafe api.get!(session, CPI_EXT_THUMBNAIL_ENCODE)?
@@ -243,14 +248,14 @@ import ImageModel
     func addFrame(_ canvas: Canvas) -> cpi_status {
         var frame = cpi_frame_info()
         frame.rect = cpi_rect(x: 0, y: 0, width: UInt32(canvas.size.width), height: UInt32(canvas.size.height))
-        return unsafe api.add_frame(session, Lent(frame).pointer, canvas.lend().pointer, error.pointer)
+        return unsafe api.add_frame(session, SizedStruct(frame).pointer, canvas.lend().pointer, error.pointer)
     }
 
     func finish() -> cpi_status { unsafe api.finish(session, error.pointer) }
 
     func knows(_ id: String) -> Bool { unsafe api.get!(session, id) != nil }
 
-    /// Calls one function of the table, by its place in it, with NULL wherever a pointer goes in.
+    /// Calls a function of the table by its index, with NULL for every pointer.
     func callWithNull(_ function: Int, session hasSession: Bool = true) -> cpi_status {
         let session = unsafe hasSession ? session : null()
         let error: UnsafeMutablePointer<cpi_error> = unsafe null()
@@ -263,7 +268,7 @@ import ImageModel
     }
 }
 
-/// Options as a host lends them; elements may be longer than this version knows.
+/// Options as a host passes them; elements may be longer than in this version.
 @safe final class FakeOptions {
     private var items: UnsafeMutableRawPointer
     private var keep: [UnsafeMutableRawPointer]
@@ -292,7 +297,7 @@ import ImageModel
         return unsafe memory
     }
 
-    /// Appends an option; `type` overrides the one that follows from the value.
+    /// Appends an option; `type` overrides the type of the value.
     func add(_ key: String, _ value: OptionValue, type: UInt32? = nil, flags: UInt32 = 0) {
         var raw = unsafe cpi_option(
             size: UInt32(stride), type: 0, flags: flags, reserved: 0,
@@ -318,8 +323,8 @@ import ImageModel
         count += 1
     }
 
-    func lend() -> Lent<cpi_options> {
-        unsafe Lent(
+    func lend() -> SizedStruct<cpi_options> {
+        unsafe SizedStruct(
             cpi_options(
                 size: 0, count: UInt32(count), stride: UInt64(stride),
                 items: UnsafePointer(items.assumingMemoryBound(to: cpi_option.self))))

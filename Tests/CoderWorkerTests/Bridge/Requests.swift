@@ -3,14 +3,14 @@ import TestSupport
 
 func readWhole(_ path: String) -> [UInt8]? { readFile(path) }
 
-/// The pixels to decode into, or to encode from.
+/// The pixels to decode into or to encode from.
 struct Surface {
     var wire: iso_surface
     let memory: SharedMemory
 
     /// - Parameters:
-    ///   - id: Stands for the same memory as long as a worker lives, so nothing else may have it.
-    ///   - padding: Bytes behind each row that belong to nobody.
+    ///   - id: identifies the memory during a worker's lifetime, so it must be unique.
+    ///   - padding: unused bytes after each row.
     init(
         id: UInt64 = .random(in: 0...(.max)), _ width: Int, _ height: Int, _ format: cpi_pixel_format, padding: Int = 0,
         pixels: [UInt8] = []
@@ -29,7 +29,7 @@ extension cpi_pixel_format {
     static let rgba8 = cpi_pixel_format(channels: 4, numeric: 1, bits: 8, alpha: 1, count: 0, layout: 0, reserved: 0)
 }
 
-/// An option as it travels.
+/// Returns an option in its wire format.
 func option(_ key: String, _ type: UInt32, integer: Int64 = 0, text: String = "") -> [UInt8] {
     let head = iso_option(
         type: type, key_length: UInt32(key.utf8.count), integer: integer, real: Double(integer),
@@ -64,7 +64,7 @@ extension SealedWorker {
             ISO_OPEN_DECODER, bytes(of: open) + options.flatMap(\.self), descriptors: [memory.descriptor])
     }
 
-    /// The facts, the frame and its pixels of a still that is all there.
+    /// Decodes a complete still: returns its facts, frame and pixels.
     func decodeStill(_ content: [UInt8], kind: UInt32 = CPI_SOURCE_MEMORY) throws -> (cpi_image_info, [UInt8]) {
         let opened = try openDecoder(content, kind: kind)
         if opened.status != CPI_OK { throw WorkerFailure(opened.message) }
@@ -88,7 +88,7 @@ extension SealedWorker {
         return try reply(ISO_DECODE, bytes(of: request), descriptors: [surface.memory.descriptor])
     }
 
-    /// Encodes a still; what it writes is in `output`.
+    /// Encodes a still; the written bytes are in `output`.
     func encodeStill(
         _ surface: Surface, seekable: Bool = false, options: [[UInt8]] = [], xmp: [UInt8]? = nil
     ) throws -> [Int32] {

@@ -3,7 +3,7 @@ import CoderWorkerShim
 import Glibc
 import Testing
 
-/// What a plugin reported of itself.
+/// A plugin's description of itself.
 struct Loaded {
     var facts: iso_loaded
     var coders: [iso_coder]
@@ -28,19 +28,19 @@ func confinementStates(_ confinement: iso_confinement) -> [Int32] {
     return (0..<raw.count / 4).map { (try? value(Int32.self, in: raw, at: $0 * 4)) ?? -2 }
 }
 
-/// What a request came to.
+/// The result of a request.
 enum Outcome {
     case reply(Reply)
     case violation(call: Int32, phase: UInt32)
     case end
 }
 
-/// The answer to a request, and what stands behind it.
+/// The reply to a request, with the bytes that follow it.
 struct Reply {
     var status: Int32
     var message: String
     var tail: [UInt8]
-    /// Bytes at the end of the tail that belong to the output.
+    /// The number of output bytes at the end of the tail.
     private var written: Int
     private var union: [UInt8]
 
@@ -54,32 +54,32 @@ struct Reply {
         guard written <= tail.count else { throw WorkerFailure("more output than bytes") }
     }
 
-    /// Takes out the bytes that belong to the output.
+    /// Removes and returns the output bytes.
     mutating func takeOutput() -> [UInt8] {
         defer { tail.removeLast(written) }
         return Array(tail.suffix(written))
     }
 
-    /// The member of the union that the request asked for.
+    /// Returns the union's member for the request.
     func asked<T: BitwiseCopyable>(_ type: T.Type) throws -> T { try value(T.self, in: union) }
 }
 
-/// A sealed process and one session in it.
+/// A sealed process with one session.
 final class SealedWorker {
     let socket: Int32
-    /// The page that both write to.
+    /// The page shared by both processes.
     let page: SharedMemory
     private(set) var states: [Int32] = []
     let pidfd: Int32
     private var sequence: UInt32 = 0
     private let session: UInt64 = 77
 
-    /// What it said besides answering.
+    /// Its log messages.
     private(set) var logs: [String] = []
     private(set) var progress: [iso_progress] = []
     private(set) var output: [UInt8] = []
     private(set) var writes = 0
-    /// What its output is answered with.
+    /// The status that answers its output.
     var sinkStatus: Int32 = CPI_OK
 
     init(socket: Int32, page: SharedMemory, pidfd: Int32) throws {
@@ -107,7 +107,7 @@ final class SealedWorker {
 
     func sendBytes(_ bytes: [UInt8]) { unsafe _ = driver_send_bytes(socket, bytes, bytes.count) }
 
-    /// Makes a request and serves what the worker asks for meanwhile.
+    /// Sends a request and serves the worker until the request ends.
     func ask(_ type: Int32, _ body: [UInt8] = [], descriptors: [Int32] = []) throws -> Outcome {
         send(type, body, descriptors: descriptors)
         return try waitForOutcome()
@@ -135,7 +135,7 @@ final class SealedWorker {
     private func take(_ type: Int32, _ body: [UInt8]) throws {
         let write = try value(iso_write.self, in: body)
         let content = body[MemoryLayout<iso_write>.size...]
-        guard UInt64(content.count) == write.length else { throw WorkerFailure("a write has not its length") }
+        guard UInt64(content.count) == write.length else { throw WorkerFailure("a write has the wrong length") }
         writes += 1
         if type == ISO_WRITE {
             output += content
@@ -146,7 +146,7 @@ final class SealedWorker {
         unsafe _ = driver_send(socket, UInt16(ISO_WRITTEN), session, sequence, answer, answer.count, [], 0)
     }
 
-    /// Makes a request that has to be answered.
+    /// Sends a request that must get a reply.
     func reply(_ type: Int32, _ body: [UInt8] = [], descriptors: [Int32] = []) throws -> Reply {
         guard case .reply(let reply) = try ask(type, body, descriptors: descriptors) else {
             throw WorkerFailure("request \(type) was not answered")
@@ -156,17 +156,17 @@ final class SealedWorker {
 }
 
 extension WorkerProcess {
-    /// The folders that every test's plugin needs.
+    /// The folders for the plugins of all tests.
     static let folders = ["/lib", "/lib64", "/usr/lib"]
 
-    /// What became of a plugin.
+    /// The result of loading a plugin.
     enum Outcome {
         case loaded(Loaded)
         case violation(call: Int32, phase: UInt32)
         case end
     }
 
-    /// Loads a file, of which the worker gets a sealed copy.
+    /// Loads a file; the worker gets a sealed copy.
     func load(
         _ path: String, flags: UInt32 = 0, seconds: UInt32 = 20, dataBytes: UInt64 = 4 << 30,
         folders: [String] = folders, threads: UInt32 = 4
@@ -205,7 +205,7 @@ extension WorkerProcess {
         }
     }
 
-    /// Loads a plugin that is all right.
+    /// Loads a plugin that must load successfully.
     func loadGood(_ path: String, flags: UInt32 = 0) throws -> Loaded {
         guard case .loaded(let loaded) = try load(path, flags: flags), loaded.facts.status == CPI_OK,
             loaded.facts.stage == UInt32(ISO_STAGE_READY)
@@ -213,7 +213,7 @@ extension WorkerProcess {
         return loaded
     }
 
-    /// Makes a worker of the loaded plugin.
+    /// Forks a worker of the loaded plugin.
     func fork(threads: Bool = false, dataBytes: UInt64 = 4 << 30, seconds: UInt32 = 60) throws -> SealedWorker {
         let page = try SharedMemory(capacity: 4096)
         var ends: [Int32] = [-1, -1]
@@ -233,7 +233,7 @@ extension WorkerProcess {
         return try SealedWorker(socket: ends[0], page: page, pidfd: pidfd)
     }
 
-    /// Lets the process itself go on as worker.
+    /// Lets the process itself become the worker.
     func become() throws -> SealedWorker {
         let page = try SharedMemory(capacity: 4096)
         _ = try seal(dataBytes: 0)
@@ -241,10 +241,10 @@ extension WorkerProcess {
         return try SealedWorker(socket: dup(control), page: page, pidfd: -1)
     }
 
-    /// Waits until it says how the worker ended.
+    /// Waits for the report of the worker's end.
     func endOfWorker() throws -> iso_ended {
         guard case .message(type: ISO_ENDED, let body, _) = try receive() else {
-            throw WorkerFailure("the end of the worker is not told")
+            throw WorkerFailure("the end of the worker is not reported")
         }
         return try value(iso_ended.self, in: body)
     }

@@ -3,28 +3,28 @@ import CoderWorkerShim
 import Glibc
 import TestSupport
 
-/// A test cannot go on: the worker is not there, or is silent.
+/// A test cannot continue: the worker is missing or silent.
 struct WorkerFailure: Error, CustomStringConvertible {
     var description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// How a process ended.
+/// The way a process ended.
 enum Ending: Equatable {
     case exit(Int32)
     case signal(Int32)
 }
 
-/// What came over a socket.
+/// A packet from a socket.
 enum Packet {
     case message(type: Int32, body: [UInt8], descriptor: Int32)
     case end
 }
 
-/// A started worker process, spoken to over its control socket.
+/// A started worker process with its control socket.
 final class WorkerProcess {
-    /// What a test waits at most; nothing is measured with it.
+    /// The timeout of a test in milliseconds; not used for measurements.
     static let patience: Int32 = 60_000
 
     static let path = Repository.worker
@@ -34,10 +34,10 @@ final class WorkerProcess {
     private var guardian: Int32 = -1
     private var sequence: UInt32 = 0
     private var ending: Ending?
-    /// What held it back before any code of a plugin ran.
+    /// The confinement before any plugin code ran.
     var confined: [Int32] = []
 
-    /// - Parameter denying: System calls that it has to do without; see `deny-calls.c`.
+    /// - Parameter denying: system calls that are denied to the worker; see `deny-calls.c`.
     init(denying words: String? = nil) throws {
         let denier = try words.map { _ in try Self.denier.get() }
         var socket: Int32 = -1
@@ -48,11 +48,11 @@ final class WorkerProcess {
         guardian = orders
     }
 
-    /// Built once in a process.
+    /// Built once per process.
     private static let denier = Result { () throws -> String in
         let folder = try PluginBuilder.keptFolder("deny-calls")
         let path = "\(folder)/deny-calls"
-        // Built beside and moved there: another test may be running it.
+        // Built in another place and moved, because another test may be running it.
         let mine = "\(path).\(getpid()).\(UInt64.random(in: 0 ... .max))"
         let source = "\(Repository.root)/Tests/ThirdParty/isolation/deny-calls.c"
         let result = try run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", mine])
@@ -68,7 +68,7 @@ final class WorkerProcess {
         }
     }
 
-    /// Closes the host's end, as its death would.
+    /// Closes the host's end, as the host's death does.
     func hangUp() {
         if control >= 0 { close(control) }
         if guardian >= 0 { close(guardian) }
@@ -78,10 +78,10 @@ final class WorkerProcess {
 
     func kill() { _ = Glibc.kill(process, SIGKILL) }
 
-    /// What a host does that has no more use for it.
+    /// Asks the worker to end, as a host does that no longer needs it.
     func tellToEnd() { _ = Glibc.kill(process, SIGTERM) }
 
-    /// Waits for its end.
+    /// Waits for the worker's end.
     func end() throws -> Ending {
         if let ending { return ending }
         var status: Int32 = 0
@@ -93,7 +93,7 @@ final class WorkerProcess {
         return result
     }
 
-    /// Waits until no process of it is left; everything that the worker starts is in its session.
+    /// Waits until no process of the worker is left; they all belong to its session.
     func waitUntilNothingIsLeft() -> Bool {
         for _ in 0..<3000 {
             if driver_count_session(process) == 0 { return true }
@@ -106,7 +106,7 @@ final class WorkerProcess {
 
     func send(_ type: Int32, _ body: [UInt8] = [], descriptors: [Int32] = []) {
         sequence += 1
-        // A process that is gone takes nothing; its end is what a test looks at.
+        // A process that has ended receives nothing; tests check its end.
         unsafe _ = driver_send(
             control, UInt16(type), 0, sequence, body, body.count, descriptors, Int32(descriptors.count))
     }
@@ -115,7 +115,7 @@ final class WorkerProcess {
 
     func receive() throws -> Packet { try unsafe receivePacket(control) }
 
-    /// Has the guardian shut the outer door, and limit memory where that is wanted; what it answers.
+    /// Orders the guardian's seal, with a memory limit if given; returns the guardian's answer.
     func seal(dataBytes: UInt64? = nil) throws -> iso_sealed {
         let order = bytes(
             of: iso_seal(
@@ -127,17 +127,17 @@ final class WorkerProcess {
         return try value(iso_sealed.self, in: body)
     }
 
-    /// Lets the zygote fork once more.
+    /// Permits the zygote one more fork.
     func permitFork() { unsafe _ = driver_send(guardian, UInt16(ISO_PERMIT), 0, 9, [UInt8](), 0, [], 0) }
 
-    /// The system call behind the seal that everything was ended for; nil when the guardian ended without such a word.
+    /// Returns the forbidden system call that ended all processes after the seal; nil if the guardian reported none.
     func violationBehindTheSeal() throws -> Int32? {
         guard case .message(type: ISO_VIOLATION, let body, _) = try unsafe receivePacket(guardian) else { return nil }
         return try value(iso_violation.self, in: body).system_call
     }
 }
 
-/// Takes one message, whatever number of packets it has.
+/// Receives one message of any number of packets.
 @unsafe
 func receivePacket(_ socket: Int32) throws -> Packet {
     var all: [UInt8] = []
@@ -155,23 +155,23 @@ func receivePacket(_ socket: Int32) throws -> Packet {
     }
 }
 
-/// The bytes of a value as it travels.
+/// Returns the bytes of a value in the wire format.
 func bytes<T: BitwiseCopyable>(of value: T) -> [UInt8] {
     unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
 }
 
-/// A value out of bytes; they have to be long enough.
+/// Reads a value from bytes, which must be long enough.
 func value<T: BitwiseCopyable>(_ type: T.Type, in bytes: [UInt8], at offset: Int = 0) throws -> T {
     guard bytes.count - offset >= MemoryLayout<T>.size else { throw WorkerFailure("a body is too short") }
     return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
 }
 
-/// The text in a field of fixed size.
+/// Returns the text in a field of fixed size.
 func text<T: BitwiseCopyable>(_ field: T) -> String {
     String(decoding: bytes(of: field).prefix { $0 != 0 }, as: UTF8.self)
 }
 
-/// Memory that can be handed to a worker.
+/// Memory that can be passed to a worker.
 @safe final class SharedMemory {
     let descriptor: Int32
     let count: Int

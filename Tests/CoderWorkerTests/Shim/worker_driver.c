@@ -33,7 +33,7 @@ int driver_start(const char *denier, const char *words, const char *worker, int 
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    /* Both ends stand above 3, so that moving one there closes neither. */
+    /* Both ends are above 3, so that moving one to 3 closes neither. */
     int host = fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
     int far = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
     int order = fcntl(orders[0], F_DUPFD_CLOEXEC, 10);
@@ -193,7 +193,7 @@ int driver_count_session(int session) {
             continue;
         }
         text[length] = '\0';
-        /* pid (name) state parent group session; a name may hold anything, so from its end. */
+        /* pid (name) state parent group session; parse after the name, which may hold any characters. */
         const char *behind = strrchr(text, ')');
         char state = 0;
         int parent, group, of = 0;

@@ -22,11 +22,11 @@ final class MosaicDecoder: ImageDecoder {
     }
     // huge ends
 
-    /// Page `index`; nil behind the last, and behind a damaged one, where no further page can be found.
+    /// Returns page `index`; nil after the last, and after a damaged page, because the next one cannot be found.
     private func page(at index: Int) throws(CoderError) -> MosaicPage? {
         while pages.count <= index {
             let start = pages.last?.colors.upperBound ?? 0
-            // Asked in this order: bytes may arrive between the two questions.
+            // The order matters: bytes may arrive between the two calls.
             let isComplete = session.source.isComplete
             if start > 0, isComplete, session.source.available <= start { return nil }
             do throws(CoderError) {

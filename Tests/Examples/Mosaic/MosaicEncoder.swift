@@ -38,6 +38,6 @@ final class MosaicEncoder: RowEncoder {
     }
     // rows ends
 
-    /// Every row is written by now.
+    /// Does nothing, because every row is already written.
     func finish() {}
 }

@@ -4,7 +4,7 @@ import CoderPluginKit
 ///
 ///     "MOSA" | width 4 | height 4 | side of a tile 4 | length of the text 4 | text | R G B of each tile, row by row
 ///
-/// Numbers are big-endian. Pages stand one behind the other. A file whose name ends in `.tiles` has no "MOSA".
+/// Numbers are big-endian. Pages follow each other. A file whose name ends in `.tiles` has no "MOSA".
 struct MosaicPage {
     static let magic = Array("MOSA".utf8)
 
@@ -34,16 +34,16 @@ struct MosaicPage {
         let length = Int(try reader.u32BE())
         guard !size.isEmpty, tile > 0 else { throw .corrupt("a page without pixels", at: start) }
         let tiles = PixelSize((size.width - 1) / tile + 1, (size.height - 1) / tile + 1)
-        // A quarter of the largest number: neither the bytes of the tiles nor the sum below can overflow.
+        // Limited to a quarter of the largest number, so that neither the tile bytes nor the sum below can overflow.
         guard let count = tiles.area, count <= Int.max / 8 else { throw .corrupt("too many tiles", at: start) }
         text = reader.offset..<reader.offset + length
         colors = text.upperBound..<text.upperBound + 3 * count
     }
 
-    /// The size at which `step` pixels of the full size make one.
+    /// Returns the size if `step` pixels of the full size become one.
     func size(over step: Int) -> PixelSize { PixelSize((size.width - 1) / step + 1, (size.height - 1) / step + 1) }
 
-    /// The bytes in front of the colors.
+    /// Returns the bytes before the colors.
     static func header(_ size: PixelSize, tile: Int, text: [UInt8]) throws(CoderError) -> [UInt8] {
         var bytes = magic
         for number in [size.width, size.height, tile, text.count] {

@@ -23,9 +23,9 @@ enum MosaicTranscoder: ImageTranscoder {
     }
     // transcode ends
 
-    /// The header of a PAM stream that holds one image of RGB with 8 bits and nothing else, and the size of that image.
+    /// Returns the header of a PAM stream that holds exactly one image of 8-bit RGB, and the size of that image.
     ///
-    /// - Throws: `.refused` for every other stream.
+    /// - Throws: `.refused` for any other stream.
     private static func pamHeader(of source: ByteSource) throws(CoderError) -> (bytes: [UInt8], size: PixelSize) {
         let (header, size) = try pamHeader(in: source.bytes(0..<min(source.available, 4096)))
         guard source.available - header.count == 3 * (size.area ?? 0) else {
@@ -34,7 +34,7 @@ enum MosaicTranscoder: ImageTranscoder {
         return (header, size)
     }
 
-    /// The header that the bytes begin with.
+    /// Returns the header at the start of the bytes.
     ///
     /// - Source: pam(5).
     private static func pamHeader(in bytes: [UInt8]) throws(CoderError) -> (bytes: [UInt8], size: PixelSize) {

@@ -38,7 +38,7 @@ final class PlanDecoder: ImageDecoder {
         return .complete
     }
 
-    /// The positive number of an attribute.
+    /// Returns the positive number of an attribute.
     private func attribute(_ name: String, _ text: [UInt8]) -> Int? {
         let key = Array(" \(name)=\"".utf8)
         for start in 0..<max(0, text.count - key.count) where text[start..<start + key.count].elementsEqual(key) {

@@ -2,19 +2,18 @@ import CoderHost
 import FuzzTargets
 import ImageModel
 
-/// Lets every allocation of every bundled coder fail in turn, then caps the sum of bytes.
+/// Makes every allocation of every bundled coder fail in turn, then limits the sum of bytes.
 ///
 ///     coderhost-fuzz allocations --preload LIBRARY [SUBJECT…] [--dense N]
 ///
-/// The first `N` allocations fail one by one, the ones behind them in growing steps; without `--dense` all do. Each
-/// subject has processes of its own, so that an abort is seen. A case ends with the same pixels as without a failure, or
-/// with a typed error. The table names the library of a coder that is known to do
-/// otherwise.
+/// The first `N` allocations fail one by one, later ones in growing steps; without `--dense` all fail. Each subject
+/// runs in separate processes, so that an abort is detected. A case ends with the same pixels as without a failure, or
+/// with a typed error. The table names the library of a coder with other known behavior.
 struct AllocationCommand {
     private let preload: String
     private let subjects: [AllocationSubject]
     private let dense: Int
-    private let ledger = Ledger()
+    private let ledger = SharedCounters()
 
     /// Numbers in the ledger.
     enum Row {
@@ -34,11 +33,13 @@ struct AllocationCommand {
         dense = switches.number("--dense", .max)
     }
 
-    /// - Returns: whether no case ended a process, and none gave a wrong result.
+    /// - Returns: whether no case ended a process or gave a wrong result.
     func run() -> Bool {
         var (cases, aborts, known, findings) = (0, 0, 0, 0)
         for subject in subjects {
-            for row in [Row.total, Row.cases, Row.same, Row.outOfMemory, Row.otherError, Row.findings] { ledger[row] = 0 }
+            for row in [Row.total, Row.cases, Row.same, Row.outOfMemory, Row.otherError, Row.findings] {
+                ledger[row] = 0
+            }
             let ends = run(subject)
             if subject.faulty == nil {
                 for (number, end) in ends.prefix(3) { say("finding\t\(subject.name)\tallocation \(number): \(end)") }
@@ -90,7 +91,7 @@ struct AllocationCommand {
             say("finding\t\(switches.operands)\tno such subject, no input, or no library in LD_PRELOAD")
             return 2
         }
-        let ledger = Ledger(descriptor: Int32(switches.number("--ledger", 0)))
+        let ledger = SharedCounters(descriptor: Int32(switches.number("--ledger", 0)))
         let dense = switches.number("--dense", .max)
         // The first run loads the plugin and fills its tables.
         _ = body()
@@ -119,7 +120,7 @@ struct AllocationCommand {
 
     private static func note(
         _ result: AllocationSubject.Result, _ expected: AllocationSubject.Result, _ failures: Int,
-        _ subject: AllocationSubject, _ number: Int, _ ledger: Ledger
+        _ subject: AllocationSubject, _ number: Int, _ ledger: SharedCounters
     ) {
         ledger[Row.cases] += 1
         switch result {

@@ -11,8 +11,8 @@ struct AllocationSubject: Sendable {
         case file([UInt8])
         case error(CoderError)
 
-        /// Whether two results show the same. An encoder may write another file with the same pixels when an attempt
-        /// to compress better runs out of memory; where it loses detail anyway, a mean difference of 2 of 255 is allowed.
+        /// Whether two results are equivalent. An encoder may write another file with the same pixels when an attempt
+        /// to compress better runs out of memory. For a lossy encoder, a mean difference of 2 of 255 is allowed.
         func shows(_ other: Result) -> Bool {
             if self == other { return true }
             guard case .file(let mine) = self, case .file(let theirs) = other,
@@ -24,24 +24,24 @@ struct AllocationSubject: Sendable {
     }
 
     let name: String
-    /// The C library that ends the process, or reports success for a wrong file, when an allocation fails. Nil where
-    /// neither may happen.
+    /// The C library that ends the process, or reports success for a wrong file, when an allocation fails. Nil if
+    /// neither is known.
     var faulty: String?
-    /// Whether the coder takes memory from Swift alone.
+    /// Whether the coder allocates only Swift memory.
     var mayNotAllocate = false
-    /// Reads the input; nil where it is missing.
+    /// Reads the input; nil if it is missing.
     let prepare: @Sendable () -> (() -> Result)?
 
     static let all: [AllocationSubject] = [
-        decoding("jpeg", "pictures/f.jpg"), decoding("jpeg-progressive", "jpeg/progressive-422.jpg"),
-        decoding("png", "pictures/f.png"), decoding("apng", "apng/three-frames.png"),
+        decoding("jpeg", "images/f.jpg"), decoding("jpeg-progressive", "jpeg/progressive-422.jpg"),
+        decoding("png", "images/f.png"), decoding("apng", "apng/three-frames.png"),
         decoding("webp-lossy", "webp/lossy-alpha.webp", faulty: "libwebp"),
         decoding("webp-lossless", "webp/lossless-alpha.webp", faulty: "libwebp"),
-        decoding("awebp", "pictures/three-frames.webp", faulty: "libwebp"),
-        decoding("gif", "pictures/three-frames.gif", isSwift: true),
-        decoding("farbfeld", "pictures/rgba.ff", isSwift: true),
-        decoding("heif", "pictures/f.heic", faulty: "libheif"),
-        decoding("avif", "pictures/f.avif", faulty: "libavif"),
+        decoding("awebp", "images/three-frames.webp", faulty: "libwebp"),
+        decoding("gif", "images/three-frames.gif", isSwift: true),
+        decoding("farbfeld", "images/rgba.ff", isSwift: true),
+        decoding("heif", "images/f.heic", faulty: "libheif"),
+        decoding("avif", "images/f.avif", faulty: "libavif"),
         decoding("avif-sequence", "avif/sequence-alpha.avif", faulty: "libavif"),
         encoding("jpeg"), encoding("jpeg", ["jpeg.progressive": .bool(true)], suffix: "-progressive"), encoding("png"),
         encoding("png", ["effort": .integer(9)], suffix: "-effort"), animating("png"), encoding("webp"),
@@ -82,7 +82,7 @@ struct AllocationSubject: Sendable {
         faulty: String? = nil
     ) -> AllocationSubject {
         AllocationSubject(name: "encode-\(format)\(suffix)", faulty: faulty, mayNotAllocate: isSwift) {
-            guard let image = try? FuzzHost.manager.decode(ImageSource(Seeds.bytes("Fixtures/pictures/f.png")))
+            guard let image = try? FuzzHost.manager.decode(ImageSource(Seeds.bytes("Fixtures/images/f.png")))
             else { return nil }
             var coding = CoderOptions()
             for (key, value) in options { coding[key] = value }
@@ -99,7 +99,7 @@ struct AllocationSubject: Sendable {
         _ format: ImageFormat, isSwift: Bool = false, faulty: String? = nil
     ) -> AllocationSubject {
         AllocationSubject(name: "animate-\(format)", faulty: faulty, mayNotAllocate: isSwift) {
-            let bytes = Seeds.bytes("Fixtures/pictures/three-frames.gif")
+            let bytes = Seeds.bytes("Fixtures/images/three-frames.gif")
             guard let source = try? AnimatedImage(ImageSource(bytes), manager: FuzzHost.manager) else { return nil }
             let frames = (0..<source.frameCount).compactMap { try? source.frame(at: $0).pixels }
             let facts = source.info

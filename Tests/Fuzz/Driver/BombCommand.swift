@@ -1,12 +1,13 @@
 import CoderHost
 import FuzzTargets
 
-/// Shows every bomb to the command, and holds what that costs against a harmless picture.
+/// Opens every bomb with the command, and compares its cost with that of a harmless image.
 ///
 ///     coderhost-fuzz bombs --write DIR              makes the files
 ///     coderhost-fuzz bombs --tool PATH --in DIR [--limits strict] [--milliseconds N]
 ///
-/// A line for each: name, verb, what it answered, milliseconds of processor time, mebibytes more than a harmless picture takes.
+/// Prints a line for each: name, verb, result, milliseconds of processor time, mebibytes more than a harmless image
+/// takes.
 struct BombCommand {
     private let tool: String
     private let folder: String
@@ -35,7 +36,7 @@ struct BombCommand {
     }
 
     private mutating func run() -> Bool {
-        // The picture that every format needs a plugin for is the measure: a plugin's own code is no bomb's work.
+        // The reference is an image that needs a plugin: the plugin's own code does not count for a bomb.
         base = show("harmless.pgm", "convert").peak
         for bomb in Bomb.all {
             for verb in ["info", "convert"] { judge(bomb, verb) }
@@ -59,7 +60,7 @@ struct BombCommand {
 
     private mutating func judge(_ bomb: Bomb, _ verb: String) {
         var seen = show(bomb.name, verb)
-        // Somebody else's work may be in the way; memory is the same every time.
+        // Other processes may slow it down; memory is the same every time.
         for _ in 0..<2 where mostMilliseconds > 0 && seen.seconds * 1000 > mostMilliseconds {
             let again = show(bomb.name, verb)
             if again.seconds < seen.seconds { seen = again }
@@ -68,7 +69,7 @@ struct BombCommand {
         let growth = max(0, seen.peak - base)
         (worstTime, worstSize) = (max(worstTime, seen.seconds * 1000), max(worstSize, growth))
         let milliseconds = (seen.seconds * 10_000).rounded() / 10
-        say("\(bomb.name)\t\(verb)\t\(code ?? "picture")\t\(milliseconds) ms\t\(growth >> 20) MiB")
+        say("\(bomb.name)\t\(verb)\t\(code ?? "image")\t\(milliseconds) ms\t\(growth >> 20) MiB")
         func fail(_ reason: String) { failures.append("\(bomb.name)\t\(verb)\t\(reason)") }
         if seen.status < 0 || seen.status > 128 { fail("ended by \(seen.status): \(seen.output.prefix(200))") }
         if growth > Self.mostGrowth { fail("took \(growth >> 20) MiB") }
@@ -77,7 +78,7 @@ struct BombCommand {
         let mustRefuse = bomb.fate == .refused || bomb.fate == .refusedWhenDecoded && verb == "convert"
         if mustRefuse, code == nil { fail("was not refused") }
         if mustRefuse, profile == "default", let limit = bomb.limit, code != "limitExceeded \(limit)" {
-            fail("was answered with \(code ?? "a picture"), not the limit \(limit)")
+            fail("was answered with \(code ?? "an image"), not the limit \(limit)")
         }
     }
 

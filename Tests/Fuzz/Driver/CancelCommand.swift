@@ -1,13 +1,15 @@
 import CoderHost
 import FuzzTargets
 import Glibc
+import PluginCatalogue
+import PluginRuntime
 import Synchronization
 
-/// Cancels work at random moments, and looks whether everything was given back.
+/// Cancels work at random moments, and checks that all resources are freed.
 ///
 ///     coderhost-fuzz cancel [--isolated] [--count N] [--seed S] [--side PIXELS] [FORMAT…]
 ///
-/// With `--isolated` each session has a worker of its own, and animations are decoded and encoded, too.
+/// With `--isolated` each session has its own worker, and animations are decoded and encoded, too.
 struct CancelCommand {
     private let count: Int
     private let seed: UInt64
@@ -17,10 +19,10 @@ struct CancelCommand {
     private let host: CoderHost
     private static let all: [ImageFormat] = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "pam"]
 
-    /// Something that takes a while.
+    /// Work that takes some time.
     private struct Work: Sendable {
         var name: String
-        /// Does it; `begun` is told what to cancel.
+        /// Runs the work; `begun` receives the object to cancel.
         var body: @Sendable (CodersManager, (SessionContext) -> Void) throws(CoderError) -> Void
     }
 
@@ -31,18 +33,18 @@ struct CancelCommand {
         let isIsolated = switches["--isolated"] != nil
         self.isIsolated = isIsolated
         let named = switches.operands.map { ImageFormat($0) }
-        // What the host reads by itself is never isolated.
+        // The host's own coders are never isolated.
         formats = named.isEmpty ? Self.all.filter { !isIsolated || $0 != "pam" } : named
         host = isIsolated ? Probe.host(IsolationPolicy(.require, reuse: .fresh)) : FuzzHost.host
     }
 
-    /// - Returns: whether all of it was as it should be.
+    /// - Returns: whether every case was correct.
     func run() -> Bool {
-        var works = formats.map { decode("\($0)", Probe.picture($0, PixelSize(side, side * 3 / 4))) }
+        var works = formats.map { decode("\($0)", Probe.image($0, PixelSize(side, side * 3 / 4))) }
         if isIsolated { works += animations }
-        // What is loaded and pooled once stays: it is no leak.
+        // Libraries and pools that are loaded once stay: they are no leak.
         let times = works.map { work in (0..<3).map { _ in attempt(work, after: nil).microseconds }.min() ?? 0 }
-        let before = Held.settled(Held())
+        let before = ResourceCount.settled(ResourceCount())
         var (cancelled, finished, wrong, waits) = (0, 0, 0, [Double]())
         for number in 0..<count {
             var dice = Dice(run: seed, number: number)
@@ -57,7 +59,7 @@ struct CancelCommand {
                 say("finding\t\(work.name)\tcase \(number)\twas answered with \(code)")
             }
         }
-        let after = Held.settled(before)
+        let after = ResourceCount.settled(before)
         let isClean = after.isWithin(before)
         if !isClean { say("finding\tleft behind\t\(before) became \(after)") }
         let worst = waits.max() ?? 0
@@ -98,9 +100,10 @@ struct CancelCommand {
         return works
     }
 
-    /// Does it, and cancels after so many microseconds.
+    /// Runs the work, and cancels it after this many microseconds.
     ///
-    /// - Returns: how it ended, and how many microseconds after that, or after it began where nobody cancelled.
+    /// - Returns: the result, and the microseconds from the cancellation, or from the start if there was none, to the
+    ///   end.
     private func attempt(_ work: Work, after delay: Int?) -> (code: CoderError.Code?, microseconds: Int) {
         struct State {
             var context: SessionContext?
@@ -112,7 +115,7 @@ struct CancelCommand {
         let shared = Shared()
         let manager = host.manager
         let start = monotonicNow()
-        sideBySide(2, threads: 2) { index in
+        runInParallel(2, threads: 2) { index in
             if index == 0 {
                 var code: CoderError.Code?
                 do throws(CoderError) {

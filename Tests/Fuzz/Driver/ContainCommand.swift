@@ -1,15 +1,17 @@
 import CoderHost
 import FuzzTargets
 import ImageModel
+import PluginCatalogue
+import PluginRuntime
 
-/// Lets faulty plugins do their worst, each in a worker, and looks how soon all is well again.
+/// Runs faulty plugins, each in a worker, and measures how soon the host recovers.
 ///
 ///     coderhost-fuzz faulty --in DIR [--count N] [--milliseconds N]
 ///
-/// DIR holds a folder for each plugin, named by what is wrong with it, with one `libcoder-faulty.so`; that in `none` is
-/// the good one. Each run has a host of its own, so that nothing is left alone because of runs before. A line for each
-/// plugin: what its picture was answered with, and milliseconds until another format, and the good plugin in the place of
-/// the faulty one, have decoded.
+/// DIR has a folder for each plugin, named by its fault, with one `libcoder-faulty.so`; the folder `none` has the
+/// correct plugin. Each run has its own host, so that no plugin is quarantined because of earlier runs. Prints a line
+/// for each plugin. It has the result of its image, and the milliseconds until another format, and the correct plugin
+/// in place of the faulty one, have decoded.
 struct ContainCommand {
     private let folder: String
     private let count: Int
@@ -19,20 +21,20 @@ struct ContainCommand {
     private var findings: [String] = []
     private static let file = "libcoder-faulty.so"
     /// 2 x 1 pixels, see `Tests/ThirdParty/faulty/plugin.h`.
-    private static let picture = Array("flt!".utf8) + [0, 2, 0, 1, 3, 10, 20, 30, 40, 50, 60]
+    private static let image = Array("flt!".utf8) + [0, 2, 0, 1, 3, 10, 20, 30, 40, 50, 60]
 
     init(_ switches: Switches) {
         folder = switches["--in"] ?? "."
         count = switches.number("--count", 100)
         patience = switches.number("--patience", 300)
         mostMilliseconds = Double(switches.number("--milliseconds", 0))
-        other = Probe.picture("jpeg", PixelSize(64, 48))
+        other = Probe.image("jpeg", PixelSize(64, 48))
     }
 
     /// One run of one plugin.
     private struct Outcome {
         var answer: String
-        /// Milliseconds from the answer on.
+        /// Milliseconds from the result on.
         var other: Double?
         var twin: Double?
     }
@@ -46,9 +48,9 @@ struct ContainCommand {
             say("finding\tthere is no \(folder)/none/\(Self.file)")
             return false
         }
-        // What is loaded once stays.
+        // Libraries that are loaded once stay.
         _ = attempt(twin, twin)
-        let before = Held()
+        let before = ResourceCount()
         var (others, twins) = ([Double](), [Double]())
         for name in names {
             let bytes = wholeFile("\(folder)/\(name)/\(Self.file)")
@@ -67,7 +69,7 @@ struct ContainCommand {
             let words = answers.sorted { $0.key < $1.key }.map { "\($0.key) x \($0.value)" }.joined(separator: ", ")
             say("\(name)\t\(words)\tother \(Self.figures(one))\tgood twin \(Self.figures(two))")
         }
-        let after = Held.settled(before)
+        let after = ResourceCount.settled(before)
         if !after.isWithin(before) { findings.append("left behind\t\(before) became \(after)") }
         let worst = max(others.max() ?? 0, twins.max() ?? 0)
         if mostMilliseconds > 0, worst > mostMilliseconds { findings.append("recovery took \(Probe.text(worst)) ms") }
@@ -93,12 +95,12 @@ struct ContainCommand {
         var limits = DecodeLimits.default
         limits.maxMilliseconds = patience
         let host = Probe.host(IsolationPolicy(.require), folders: [place], limits: limits, follows: true)
-        // A host that is at work already.
+        // A host that is already in use.
         guard decodes(other, host) else { return Outcome(answer: "another format did not decode before") }
         var outcome: Outcome
         do throws(CoderError) {
-            _ = try host.manager.decode(ImageSource(Self.picture, name: "picture.flt"))
-            outcome = Outcome(answer: "picture")
+            _ = try host.manager.decode(ImageSource(Self.image, name: "image.flt"))
+            outcome = Outcome(answer: "image")
         } catch {
             outcome = Outcome(answer: "\(error.code)")
         }
@@ -110,8 +112,8 @@ struct ContainCommand {
         let (replaced, pause) = (elapsed(), outcome.other ?? 0)
         move(new, to: "\(place)/\(Self.file)")
         while elapsed() - replaced < 5000 {
-            if decodes(Self.picture, host) {
-                // From the error on, but for what was not about this plugin.
+            if decodes(Self.image, host) {
+                // From the error on, without the time that does not depend on this plugin.
                 outcome.twin = elapsed() - pause
                 break
             }

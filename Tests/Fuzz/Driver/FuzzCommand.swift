@@ -1,7 +1,7 @@
 import FuzzTargets
 import Glibc
 
-/// Feeds what takes bytes from strangers with damaged ones.
+/// Feeds damaged inputs to the code that reads untrusted bytes.
 ///
 ///     coderhost-fuzz list
 ///     coderhost-fuzz run [TARGET…] [--count N] [--seed S] [--keep DIR]      each in a process that may crash
@@ -74,7 +74,7 @@ enum FuzzCommand {
 }
 
 extension FuzzTarget {
-    /// Ends the process at its third case and stays in its fifth, to see whether that is noticed.
+    /// Ends the process at its third case and hangs in its fifth, to test that the driver notices both.
     static let planted = FuzzTarget("planted", seeds: { (0..<8).map { [UInt8($0)] } }) { bytes throws(Finding) in
         switch bytes.first {
         case 2: abort()
@@ -87,7 +87,7 @@ extension FuzzTarget {
     static func named(_ name: String) -> FuzzTarget? { (known + [planted]).first { $0.name == name } }
 }
 
-/// Words of a command line: `--name value`, and the rest.
+/// The words of a command line: `--name value`, and operands.
 struct Switches {
     private(set) var operands: [String] = []
     private var values: [String: String] = [:]

@@ -2,9 +2,11 @@ import CoderHost
 import FuzzTargets
 import Glibc
 import ImageModel
+import PluginCatalogue
+import PluginRuntime
 import Synchronization
 
-/// Ends workers and the processes that they are forked from at random moments, and looks what becomes of the pictures.
+/// Kills workers and their zygotes at random moments, and checks the decoded images.
 ///
 ///     coderhost-fuzz kill [--count N] [--seed S] [--side PIXELS]
 struct KillCommand {
@@ -20,17 +22,17 @@ struct KillCommand {
         side = switches.number("--side", 600)
     }
 
-    private struct Picture {
+    private struct Image {
         var format: ImageFormat
         var bytes: [UInt8]
         var sum: UInt64
-        /// Microseconds of one decode.
+        /// The microseconds of one decode.
         var time: Int
     }
 
     func run() -> Bool {
-        let pictures = Self.formats.map { format -> Picture in
-            let bytes = Probe.picture(format, PixelSize(side, side * 3 / 4))
+        let images = Self.formats.map { format -> Image in
+            let bytes = Probe.image(format, PixelSize(side, side * 3 / 4))
             do throws(CoderError) {
                 let sum = try FuzzHost.manager.decode(ImageSource(bytes)).pixels.byteSum
                 var time = 0.0
@@ -39,47 +41,47 @@ struct KillCommand {
                         _ = try host.manager.decode(ImageSource(bytes))
                     }
                 }
-                return Picture(format: format, bytes: bytes, sum: sum, time: Int(time * 1000))
+                return Image(format: format, bytes: bytes, sum: sum, time: Int(time * 1000))
             } catch {
                 fatalError("\(format): \(error)")
             }
         }
-        let before = Held.settled(Held())
+        let before = ResourceCount.settled(ResourceCount())
         var (workers, zygotes, whole, wrong) = (0, 0, 0, 0)
         var codes: [String: Int] = [:]
         for number in 0..<count {
             var dice = Dice(run: seed, number: number)
-            let picture = pictures[number % pictures.count]
+            let image = images[number % images.count]
             let wantsZygote = dice.once(in: 3)
-            let delay = dice.below(picture.time * 3 / 2)
-            let (answer, killed) = attempt(picture, after: delay, wantsZygote, &dice)
+            let delay = dice.below(image.time * 3 / 2)
+            let (answer, killed) = attempt(image, after: delay, wantsZygote, &dice)
             workers += killed == 2 ? 1 : 0
             zygotes += killed == 1 ? 1 : 0
             switch answer {
             case .right: whole += 1
             case .wrong:
                 wrong += 1
-                say("finding\t\(picture.format)\tcase \(number)\tother pixels")
+                say("finding\t\(image.format)\tcase \(number)\tother pixels")
             case .refused(let error):
                 codes["\(error.code)", default: 0] += 1
                 if ![.pluginCrashed, .isolationUnavailable].contains(error.code) {
                     wrong += 1
-                    say("finding\t\(picture.format)\tcase \(number)\twas answered with \(error)")
+                    say("finding\t\(image.format)\tcase \(number)\twas answered with \(error)")
                 }
             }
-            let next = decode(picture)
+            let next = decode(image)
             guard case .right = next else {
                 wrong += 1
-                say("finding\t\(picture.format)\tcase \(number)\tthe next decode did not work: \(next)")
+                say("finding\t\(image.format)\tcase \(number)\tthe next decode did not work: \(next)")
                 continue
             }
         }
-        let after = Held.settled(before)
+        let after = ResourceCount.settled(before)
         let isClean = after.isWithin(before)
         if !isClean { say("finding\tleft behind\t\(before) became \(after)") }
         let errors = codes.sorted { $0.key < $1.key }.map { "\($0.key) x \($0.value)" }.joined(separator: " ")
         say(
-            "total\t\(count) moments\t\(workers) workers and \(zygotes) zygotes killed\t\(whole) right pictures\t"
+            "total\t\(count) moments\t\(workers) workers and \(zygotes) zygotes killed\t\(whole) right images\t"
                 + "errors: \(errors.isEmpty ? "none" : errors)\t\(wrong) wrong\t\(after.growth(since: before))")
         return wrong == 0 && isClean && workers > 0
     }
@@ -89,17 +91,17 @@ struct KillCommand {
         case refused(CoderError)
     }
 
-    private func decode(_ picture: Picture) -> Answer {
+    private func decode(_ image: Image) -> Answer {
         do throws(CoderError) {
-            return try host.manager.decode(ImageSource(picture.bytes)).pixels.byteSum == picture.sum ? .right : .wrong
+            return try host.manager.decode(ImageSource(image.bytes)).pixels.byteSum == image.sum ? .right : .wrong
         } catch {
             return .refused(error)
         }
     }
 
-    /// - Returns: what came of it, and how far from this process that stood which was killed; 0 for none.
+    /// - Returns: the result, and the distance of the killed process from this one; 0 for none.
     private func attempt(
-        _ picture: Picture, after delay: Int, _ wantsZygote: Bool, _ dice: inout Dice
+        _ image: Image, after delay: Int, _ wantsZygote: Bool, _ dice: inout Dice
     ) -> (Answer, Int) {
         final class Shared: Sendable {
             let answer = Mutex<Answer>(.wrong)
@@ -107,9 +109,9 @@ struct KillCommand {
         }
         let shared = Shared()
         let choice = dice.below(1 << 20)
-        sideBySide(2, threads: 2) { index in
+        runInParallel(2, threads: 2) { index in
             if index == 0 {
-                let answer = decode(picture)
+                let answer = decode(image)
                 shared.answer.withLock { $0 = answer }
             } else {
                 usleep(UInt32(delay))

@@ -5,14 +5,14 @@ import FuzzTargets
 ///
 ///     coderhost-fuzz memory --in DIR [--side N] [KIND…]
 ///
-/// Each conversion succeeds or ends with the limit error. Its peak is at most the limit and 24 MiB above the peak for an
-/// image of one pixel of the same format.
+/// Each conversion succeeds or ends with the limit error. Its peak is at most the limit plus 24 MiB above the peak for
+/// a one-pixel image of the same format.
 struct MemoryCommand {
     private let folder: String
     private let side: Int
     private let kinds: [Kind]
     private let tool = "\(FuzzHost.products)/coderhost"
-    /// Resident memory that the limit does not count: code, stacks, buffers of files.
+    /// Resident memory that the limit does not count: code, stacks, file buffers.
     private static let slack = 24
     private static let limits = [32, 64, 128, 256, 512]
 
@@ -84,7 +84,7 @@ struct MemoryCommand {
         return (try? ChildProcess.run(command + words, errors: "\(folder)/errors")) ?? nil
     }
 
-    /// Writes smooth colors with some noise, row by row: the kernel counts memory of this process for its children, too.
+    /// Writes smooth colors with some noise, row by row: the kernel adds this process's peak memory to its children's.
     private func writeImage(_ path: String, side: Int) {
         save(Array("P6 \(side) \(side) 255\n".utf8), to: path)
         var row = [UInt8](repeating: 0, count: 3 * side)

@@ -2,13 +2,13 @@ import CoderHost
 import FuzzTargets
 import ImageModel
 
-/// Decodes pictures in this process and in workers by turns, and says what the workers cost.
+/// Decodes images alternately in this process and in workers, and reports the overhead of the workers.
 ///
 ///     coderhost-fuzz overhead [--runs N] [--rounds N] FILE…
 ///
-/// Of several rounds that one counts in which this process was fastest by itself, because nobody else was in the way then.
-/// A line for each file: name, pixels, then in milliseconds the medians of a decode in this process, in a worker that is
-/// used again and in a fresh one, and the medians of what each of both took longer than the decode beside it.
+/// Of several rounds it reports the one with the fastest decode in this process, which other processes disturbed least.
+/// Prints a line for each file: name and pixels, then medians in milliseconds. They are the medians of a decode in this
+/// process, in a reused worker and in a fresh worker, and of the differences of both from the decode in this process.
 struct OverheadCommand {
     private let files: [String]
     private let runs: Int
@@ -49,7 +49,7 @@ struct OverheadCommand {
     private func round(_ file: String, _ hosts: [CoderHost], _ pixels: inout Int) throws(CoderError) -> [Double] {
         var times: [[Double]] = [[], [], []]
         for turn in 0..<runs + 2 {
-            // Each of them is first, in the middle and last as often as the others.
+            // Each of them is first, in the middle and last equally often.
             for place in 0..<3 {
                 let index = (turn + place) % 3
                 let time = try Probe.milliseconds { () throws(CoderError) in
@@ -63,11 +63,11 @@ struct OverheadCommand {
     }
 }
 
-/// Runs two commands by turns, and says how long each took.
+/// Runs two commands alternately, and reports the time of each.
 ///
 ///     coderhost-fuzz turns [--runs N] --first "WORD …" --second "WORD …"
 ///
-/// One line: medians of the one and of the other, and the median of how much longer the second one took, in milliseconds.
+/// Prints one line in milliseconds: the medians of both, and the median of their difference.
 struct TurnsCommand {
     private let commands: [[String]]
     private let runs: Int

@@ -1,7 +1,7 @@
 import CoderHost
 import FuzzTargets
 
-/// Starts workers until all cases are done, and says which case ended one.
+/// Starts workers until all cases are done, and reports which case ended one.
 struct Supervisor {
     private let kind: String
     private let targets: [FuzzTarget]
@@ -10,11 +10,11 @@ struct Supervisor {
     private let seed: Int
     private let keep: String?
     private let isIsolated: Bool
-    private let ledger = Ledger()
+    private let ledger = SharedCounters()
 
-    /// Seconds that a case may take; more than any limit of time that the targets set.
+    /// The maximum seconds of a case; more than any time limit that the targets set.
     private let patience: Int
-    /// After so many crashes the rest says nothing new.
+    /// The number of crashes after which the run stops.
     private static let mostCrashes = 20
 
     init(_ kind: String, _ switches: Switches) {
@@ -30,7 +30,7 @@ struct Supervisor {
         isIsolated = switches["--isolated"] != nil
     }
 
-    /// - Returns: whether nothing was found.
+    /// - Returns: whether there were no findings.
     func run() -> Bool {
         var crashes = 0
         var next = 0
@@ -48,7 +48,7 @@ struct Supervisor {
             ledger[Row.target(index) + Row.bad] += 1
             say("finding\t\(targets[index].name)\tcase \(number)\tthe process ended: \(end)")
             if let keep {
-                // In a process of its own: it may be what makes the cases that has crashed.
+                // In a separate process: the crash may be in the code that makes the case.
                 let place = "\(keep)/\(targets[index].name)-\(seed)-\(number)"
                 let words = ["keep", targets[index].name, place, "--seed", "\(seed)", "--number", "\(own)"]
                 _ = Child(words, variables: variables).wait(patience: patience) { 0 }

@@ -1,13 +1,13 @@
 import CoderHost
 import FuzzTargets
 
-/// The process that does the work of a run, and may crash doing it.
+/// The process that runs the cases, and may crash.
 struct Worker {
     private let kind: String
     private let schedule: Schedule
     private let seed: UInt64
     private let cases: Range<Int>
-    private let ledger: Ledger
+    private let ledger: SharedCounters
     private let keep: String?
 
     init(_ switches: Switches) {
@@ -15,7 +15,7 @@ struct Worker {
         schedule = Schedule(switches.operands.compactMap(FuzzTarget.named))
         seed = UInt64(switches.number("--seed", 1))
         cases = switches.number("--from", 0)..<switches.number("--count", 0)
-        ledger = Ledger(descriptor: Int32(switches.number("--ledger", 0)))
+        ledger = SharedCounters(descriptor: Int32(switches.number("--ledger", 0)))
         keep = switches["--keep"]
     }
 
@@ -41,10 +41,10 @@ struct Worker {
     private func examine(_ bytes: [UInt8], by target: FuzzTarget, row: Int, number: Int) throws(Finding) {
         switch kind {
         case "mutate":
-            // The host chooses the coder as often as the format does.
+            // The host and the format choose the coder equally often.
             let coder = number % 2 == 0 ? target.coder : nil
             switch try Decoding.decode(bytes, forcing: coder, mayBeLate: true) {
-            case .picture: ledger[row + Row.decoded] += 1
+            case .image: ledger[row + Row.decoded] += 1
             case .refusal(let error):
                 ledger[row + Row.refused] += 1
                 if error.code == .deadlineExceeded { ledger[row + Row.late] += 1 }
@@ -60,12 +60,12 @@ struct Worker {
     }
 }
 
-/// Where a number stands in the ledger.
+/// The position of each number in the ledger.
 enum Row {
     static let now = 0
     static let findings = 1
     static func target(_ index: Int) -> Int { 8 + 8 * index }
-    // Of a target:
+    // For each target:
     static let cases = 0
     static let decoded = 1
     static let refused = 2

@@ -2,11 +2,11 @@ import CoderHost
 import ImageModel
 
 extension FuzzTarget {
-    /// What the targets of one format need.
+    /// The parts that the targets of one format need.
     struct Format: Sendable {
         /// The last part of the coder's id.
         let name: String
-        /// How many cases of another target one case costs, about.
+        /// The approximate cost of one case, in cases of another target.
         let cost: Int
         /// Damages files of the format.
         var mutator: (any Mutator)?
@@ -42,10 +42,10 @@ extension FuzzTarget {
         let id = identifier(format.name)
         return FuzzTarget(
             format.name, coder: id, cost: format.cost,
-            seeds: { Seeds.pictures(of: id) + Seeds.found(format.name) }, mutator: format.mutator
+            seeds: { Seeds.images(of: id) + Seeds.found(format.name) }, mutator: format.mutator
         ) { bytes throws(Finding) in
             let answer = try Decoding.decode(bytes, forcing: id)
-            // Not every time: it doubles the cost.
+            // Only sometimes: it doubles the cost.
             var dice = Dice(UInt64(bytes.count))
             guard dice.once(in: 4) else { return }
             let again = try Decoding.decode(bytes, forcing: id)

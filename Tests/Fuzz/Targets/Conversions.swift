@@ -2,15 +2,15 @@ import CoderHost
 import ImageModel
 
 extension FuzzTarget {
-    /// Formats that some coder writes.
+    /// The formats that coders can write.
     private static let outputs: [ImageFormat] = [
         "png", "gif", "webp", "jpeg", "png", "gif", "webp", "jpeg", "farbfeld", "pam", "pnm", "heic", "avif",
     ]
 
     /// Decodes a file and encodes the result in another format, as `coderhost convert` does.
     ///
-    /// A damaged file may end with an ordinary error. It never ends with `misuse` or another error of software, and
-    /// every file that the host writes can be decoded again.
+    /// A damaged file may end with an ordinary error. It never ends with `misuse` or an internal error, and the host
+    /// can decode every file that it writes.
     static let conversions = FuzzTarget(
         "conversions", cost: 8, seeds: allImages, mutator: ImageMutator()
     ) { bytes throws(Finding) in

@@ -3,7 +3,7 @@ package import ImageModel
 
 /// Opens an image, reads everything from it, and reports contradictions between its header and its pixels.
 package enum Decoding {
-    /// Small enough that a wrong size costs nothing, and a time that no small picture needs.
+    /// The limits: small enough that a wrong size is cheap, with a time that no small image needs.
     package static let limits = {
         var limits = DecodeLimits.strict
         limits.maxSide = 4096
@@ -16,20 +16,20 @@ package enum Decoding {
         return limits
     }()
 
-    /// The codes that a damaged file may end with; anything else is a fault of ours.
+    /// The codes that a damaged file may end with; any other code is a bug.
     package static let ordinaryCodes: [CoderError.Code] = [
         .corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat,
     ]
 
-    /// What came out.
+    /// The result.
     package enum Answer: Hashable, Sendable {
-        case picture(frames: Int, sum: UInt64)
+        case image(frames: Int, sum: UInt64)
         case refusal(CoderError)
     }
 
     /// - Parameters:
-    ///   - coder: asked alone; nil leaves the choice to the host.
-    ///   - mayBeLate: whether a picture may take longer than the limits allow, which is a typed answer.
+    ///   - coder: the only coder to ask; nil lets the host choose.
+    ///   - mayBeLate: whether an image may exceed the time limit, which is a typed error.
     package static func decode(
         _ bytes: [UInt8], forcing coder: String? = nil, _ limits: DecodeLimits = limits, mayBeLate: Bool = false
     ) throws(Finding) -> Answer {
@@ -62,7 +62,7 @@ package enum Decoding {
         var sum = ByteSum()
         let size = session.info.size
         guard size.width <= limits.maxSide, size.height <= limits.maxSide, size.area ?? .max <= limits.maxPixels else {
-            throw CoderError(.pluginFault, "a picture of \(size) pixels in spite of the limits")
+            throw CoderError(.pluginFault, "an image of \(size) pixels in spite of the limits")
         }
         for blob in try session.metadata() {
             sum.add(blob.bytes.count)
@@ -83,18 +83,18 @@ package enum Decoding {
             guard pixels.size == size else {
                 throw CoderError(.pluginFault, "frame \(frame.index) has \(pixels.size) pixels, not \(size)")
             }
-            // An encoder relies on this flag: it leaves the alpha channel out.
+            // An encoder relies on this flag: it omits the alpha channel.
             if !session.info.hasAlpha, pixels.hasTransparentPixel {
                 throw CoderError(.pluginFault, "frame \(frame.index) of an opaque image has transparent pixels")
             }
             sum.add(pixels)
         }
-        // A small version may be broken in a picture that is not.
+        // A thumbnail may be damaged in an intact image.
         if let thumbnails = try? session.thumbnails() {
             for index in thumbnails.indices.prefix(2) {
                 if let small = try? session.decodeThumbnail(index) { sum.add(small) }
             }
         }
-        return .picture(frames: frames.count, sum: sum.value)
+        return .image(frames: frames.count, sum: sum.value)
     }
 }

@@ -1,10 +1,10 @@
-/// SplitMix64, so that a case can be made again from its number.
+/// SplitMix64, so that a case can be reproduced from its number.
 public struct Dice: RandomNumberGenerator {
     private var state: UInt64
 
     public init(_ seed: UInt64) { state = seed }
 
-    /// A case of a run: two runs, or two cases of one, have nothing in common.
+    /// Seeds a case of a run: two runs, or two cases of one run, are independent.
     public init(run: UInt64, number: Int) {
         var first = Dice(run)
         state = first.next() ^ UInt64(truncatingIfNeeded: number) &* 0xD134_2543_DE82_EF95
@@ -18,12 +18,12 @@ public struct Dice: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 
-    /// From 0 on; 0 where there is no choice.
+    /// Returns a number from 0 up to `count`; 0 if there is no choice.
     public mutating func below(_ count: Int) -> Int {
         count <= 1 ? 0 : Int(next() % UInt64(count))
     }
 
-    /// True once in `count` times.
+    /// Returns true once in `count` times.
     public mutating func once(in count: Int) -> Bool { below(count) == 0 }
 
     public mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
@@ -37,7 +37,7 @@ public struct Dice: RandomNumberGenerator {
         return result
     }
 
-    /// A number as files that want to do harm hold them: small, at an edge of a type, or anything.
+    /// Returns a number typical of hostile files: small, at the limit of a type, or any other.
     public mutating func awkwardNumber() -> UInt32 {
         switch below(4) {
         case 0: UInt32(below(5))

@@ -1,15 +1,15 @@
-/// Something that takes bytes from strangers.
+/// Code that reads untrusted bytes.
 ///
-/// A trap, a crash and a ``Finding`` are what is looked for; an error that has a type is an ordinary answer.
+/// A run searches for traps, crashes and ``Finding``s; a typed error is an ordinary result.
 public struct FuzzTarget: Sendable {
     public let name: String
-    /// How many cases of another target one of this costs, about.
+    /// The approximate cost of one case, in cases of another target.
     public let cost: Int
     /// Valid and nearly valid inputs.
     public let seeds: @Sendable () -> [[UInt8]]
-    /// Knows the format of the inputs; nil where nothing has to be right for damage to reach far.
+    /// The mutator of the input format; nil if damaged bytes need no valid format.
     public let mutator: (any Mutator)?
-    /// The id of the coder whose pictures the inputs are.
+    /// The id of the coder whose images the inputs are.
     public let coder: String?
     public let run: @Sendable ([UInt8]) throws(Finding) -> Void
 
@@ -25,7 +25,7 @@ public struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// Case `number` of a run, made from one of the seeds.
+    /// Makes case `number` of a run from one of the seeds.
     public func input(run: UInt64, number: Int, seeds: [[UInt8]]) -> [UInt8] {
         var dice = Dice(run: run, number: number)
         var bytes = seeds.isEmpty ? dice.bytes(dice.below(64)) : seeds[number % seeds.count]
@@ -43,11 +43,11 @@ public struct FuzzTarget: Sendable {
     /// Every target that runs in one process.
     public static let all: [FuzzTarget] = hostReaders + metadataReaders + pipeline + coders
 
-    /// Every target, also those that start workers.
+    /// Every target, including those that start workers.
     package static let known = all + modes
 }
 
-/// What must not be: an answer that makes no sense, or two answers to one question.
+/// A forbidden result: a contradiction, or two results for one input.
 public struct Finding: Error, CustomStringConvertible {
     public var description: String
     public init(_ description: String) { self.description = description }

@@ -1,15 +1,16 @@
 import CoderHost
 import ImageModel
+import PluginCatalogue
 
 extension FuzzTarget {
-    /// What the host reads by itself before anybody vouches for anything.
+    /// The host's own readers of untrusted bytes.
     static let hostReaders = [json, manifest, elf, sniffer]
 
     static let json = FuzzTarget("json", seeds: manifests, mutator: JSONMutator()) { bytes throws(Finding) in
         let first = try? JSONParser.parse(bytes)
         guard let first else { return }
         if (try? JSONParser.parse(bytes)) != first { throw Finding("two readings of one document differ") }
-        // What was read can be written, and read again.
+        // A parsed document can be written, and parsed again.
         let text = first.text
         guard let again = try? JSONParser.parse(Array(text.utf8)) else { throw Finding("\(text) cannot be read") }
         if again.text != text { throw Finding("\(text) is read as \(again.text)") }
@@ -24,7 +25,7 @@ extension FuzzTarget {
         }
         let sniffer = FormatSniffer(head: bytes, tail: Array(bytes.suffix(FormatSniffer.tailCount)))
         for format in manifest.coders.flatMap(\.formats) {
-            // 10,000 a rank: a rank is a number of the manifest.
+            // 10,000 per rank: a rank is a number of the manifest.
             _ = sniffer.score(format.signatures)
         }
     }
@@ -40,7 +41,7 @@ extension FuzzTarget {
         if image.needed.contains(where: { $0.utf8.count > 4096 * 3 }) { throw Finding("an endless library name") }
     }
 
-    /// Rules of strange manifests on strange bytes: the first byte says how many are the head.
+    /// Rules of untrusted manifests on untrusted bytes: the first byte declares how many are the head.
     static let sniffer = FuzzTarget("sniffer", seeds: sniffed, mutator: nil) { bytes throws(Finding) in
         let head = Array(bytes.dropFirst().prefix(FormatSniffer.headCount))
         let sniffer = FormatSniffer(head: head, tail: Array(head.suffix(FormatSniffer.tailCount)))
@@ -93,7 +94,7 @@ extension FuzzTarget {
         let packed: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xB3, 0x29, 0x2E, 0x4B, 0xD7, 0xB7, 3, 0,
         ]
-        return Seeds.files("Fixtures/pictures").map { [7] + Seeds.bytes($0).prefix(4096) } + Seeds.found("sniffer")
+        return Seeds.files("Fixtures/images").map { [7] + Seeds.bytes($0).prefix(4096) } + Seeds.found("sniffer")
             + texts.map { [7] + Array($0.utf8) } + [[7] + packed]
     }
 }

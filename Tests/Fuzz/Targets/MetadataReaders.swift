@@ -3,7 +3,7 @@ import ImageModel
 import ImageProcessing
 
 extension FuzzTarget {
-    /// Readers of what pictures carry beside their pixels.
+    /// Readers of image metadata.
     static let metadataReaders = [exif, xmp, icc]
 
     static let exif = FuzzTarget("exif", seeds: exifs, mutator: TIFFMutator()) { bytes throws(Finding) in
@@ -12,7 +12,7 @@ extension FuzzTarget {
             let changed = ExifOrientation.replacing(bytes, with: orientation)
             guard changed.count == bytes.count || before == nil else { throw Finding("Exif changes its length") }
             if before != nil, ExifOrientation.read(changed) != orientation {
-                throw Finding("\(orientation) is not what is read again")
+                throw Finding("another orientation than \(orientation) is read again")
             }
         }
         if let small = ExifThumbnail(bytes) {
@@ -31,7 +31,7 @@ extension FuzzTarget {
         for orientation in Orientation.allCases {
             let changed = XMPOrientation.replacing(bytes, with: orientation)
             if before != nil, XMPOrientation.read(changed) != orientation {
-                throw Finding("\(orientation) is not what is read again")
+                throw Finding("another orientation than \(orientation) is read again")
             }
         }
     }
@@ -40,9 +40,9 @@ extension FuzzTarget {
         for (format, target) in [(PixelFormat.rgba8, PixelFormat.rgba8), (.gray8, .rgb8), (.rgb16, .rgb8)] {
             let profile = ColorProfile.icc(bytes)
             _ = profile.isHighDynamicRange
-            guard let picture = try? PixelBuffer(size: PixelSize(5, 3), format: format) else { continue }
+            guard let buffer = try? PixelBuffer(size: PixelSize(5, 3), format: format) else { continue }
             var image = DecodedImage(
-                info: ImageInfo(size: picture.size, nativeFormat: format), pixels: picture,
+                info: ImageInfo(size: buffer.size, nativeFormat: format), pixels: buffer,
                 metadata: [MetadataBlob(.icc, bytes)], format: "png", coder: "none")
             do throws(CoderError) {
                 try image.convertColors(to: .sRGB, bits: target.bits)
@@ -54,7 +54,7 @@ extension FuzzTarget {
 
     // MARK: Seeds
 
-    /// Metadata of every fixture that has some.
+    /// The metadata of every fixture.
     private static func blobs(_ kind: MetadataBlob.Kind) -> [[UInt8]] {
         let files = Seeds.files("Fixtures").filter {
             ["jpg", "png", "webp", "heic", "avif"].contains($0.split(separator: ".").last.map(String.init))

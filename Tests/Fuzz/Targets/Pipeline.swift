@@ -5,12 +5,12 @@ extension FuzzTarget {
     /// The work of the host between coders: it composites frames, encodes images and converts files.
     static let pipeline = [compositor, encoders, conversions]
 
-    /// A list of frames of any kind: sixteen bytes for each, behind one for the canvas.
+    /// A list of frames of any kind: sixteen bytes for each, after one byte for the canvas.
     ///
-    /// Played in order and asked for at random, the pictures are the same.
+    /// Playing in order and random access must give the same images.
     static let compositor = FuzzTarget("compositor", cost: 2, seeds: frameLists) { bytes throws(Finding) in
         let coder = ListCoder(bytes)
-        func pictures(_ order: [Int]) throws(CoderError) -> [Int: UInt64] {
+        func images(_ order: [Int]) throws(CoderError) -> [Int: UInt64] {
             let context = CoderHost(
                 configuration: HostConfiguration(directories: [], administrationDirectories: [], followsChanges: false))
             context.manager.addCoder(coder)
@@ -28,12 +28,12 @@ extension FuzzTarget {
         var dice = Dice(UInt64(bytes.count) &+ UInt64(bytes.last ?? 0))
         let sequential = Array(coder.frames.indices)
         do throws(CoderError) {
-            let inOrder = try pictures(sequential)
-            let atRandom = try pictures(sequential.shuffled(using: &dice))
+            let inOrder = try images(sequential)
+            let atRandom = try images(sequential.shuffled(using: &dice))
             if inOrder != atRandom {
                 throw CoderError(finding: "frames asked for at random differ from those in order")
             }
-            if try pictures(sequential.reversed()) != inOrder {
+            if try images(sequential.reversed()) != inOrder {
                 throw CoderError(finding: "frames played backwards differ")
             }
         } catch {
@@ -42,8 +42,8 @@ extension FuzzTarget {
         }
     }
 
-    /// A picture of any kind, written in any format with any options, then read again: the size is the same, and of what
-    /// claims to lose nothing the pixels are, too.
+    /// An image of any kind, written in any format with any options, then read again. The size must be equal, and for a
+    /// lossless format the pixels, too.
     static let encoders = FuzzTarget("encoders", cost: 16, seeds: orders) { bytes throws(Finding) in
         var dice = Dice(bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
         let formats: [ImageFormat] = ["png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "pam"]
@@ -75,7 +75,7 @@ extension FuzzTarget {
             let back = try FuzzHost.manager.decode(ImageSource(written))
             if back.pixels.size != size { throw CoderError(finding: "\(format) makes \(back.pixels.size) of \(size)") }
         } catch {
-            throw Finding("\(format) \(options.values): what was written is not read: \(error)")
+            throw Finding("\(format) \(options.values): the written image cannot be read: \(error)")
         }
     }
 
@@ -88,7 +88,7 @@ extension FuzzTarget {
         return options
     }
 
-    /// Mostly one that is allowed, now and then one just outside.
+    /// Usually a valid value, sometimes one just outside.
     private static func value(of option: PluginManifest.Option, _ dice: inout Dice) -> OptionValue {
         let (least, most) = (option.minimum ?? 0, option.maximum ?? 100)
         switch option.kind {
@@ -121,12 +121,12 @@ extension CoderError {
     fileprivate init(finding: String) { self.init(.pluginFault, Failure.mark + finding) }
 }
 
-/// A finding on its way through calls that throw something else.
+/// A finding, passed through calls that throw another error type.
 private enum Failure {
     static let mark = "finding: "
 }
 
-/// A coder whose frames are what the bytes say.
+/// A coder whose frames are defined by the bytes.
 private struct ListCoder: ImageCoder {
     let descriptor: CoderDescriptor
     let size: PixelSize

@@ -1,15 +1,15 @@
 package import CoderHost
 import ImageModel
 
-/// Inputs from `Fixtures/`, and those that once led to a finding.
+/// Inputs from `Fixtures/`, and inputs of earlier findings.
 package enum Seeds {
-    /// The top of the tree, as it was when this was built.
+    /// The root of the source tree at build time.
     package static let root: String = {
         // Tests/Fuzz/Targets/Seeds.swift
         #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
     }()
 
-    /// Every file below a folder of the tree, in the order of their names.
+    /// Every file below a folder of the tree, ordered by name.
     package static func files(_ folder: String) -> [String] {
         guard let names = try? directoryEntries("\(root)/\(folder)") else { return [] }
         return names.filter { !$0.hasPrefix(".") }.sorted().flatMap { name -> [String] in
@@ -20,13 +20,13 @@ package enum Seeds {
 
     package static func bytes(_ file: String) -> [UInt8] { wholeFile("\(root)/\(file)") }
 
-    /// What once led to a finding of this target.
+    /// The inputs of earlier findings of this target.
     package static func found(_ target: String) -> [[UInt8]] { files("Fixtures/found/\(target)").map(bytes) }
 
-    /// Small files whose content is of a format, whatever they are called.
+    /// Small files of a format, under any name.
     ///
     /// - Parameter onlyValid: leaves out the files that no coder may decode.
-    static func pictures(of coder: String, atMost count: Int = 24 << 10, onlyValid: Bool = false) -> [[UInt8]] {
+    static func images(of coder: String, atMost count: Int = 24 << 10, onlyValid: Bool = false) -> [[UInt8]] {
         let all = files("Fixtures").filter { file in
             let folders = file.split(separator: "/").dropFirst().dropLast()
             if folders.contains("found") || folders.contains("recipes") { return false }
@@ -62,21 +62,21 @@ extension Seeds {
     }
 }
 
-/// The host with the plugins that were built.
+/// The host with the plugins of this build.
 package enum FuzzHost {
-    /// The folder of the executable; from a test bundle that of the bundle.
+    /// The folder of the executable; for a test bundle the folder of the bundle.
     package static let products: String = {
         let path = environment("CODERHOST_PRODUCTS") ?? executablePath.map { String($0[..<($0.lastIndex(of: "/")!)]) }
         return path ?? "."
     }()
 
-    /// Whether every plugin is to run in a process of its own.
+    /// Whether every plugin runs in a separate process.
     package static let isIsolated = environment("CODERHOST_FUZZ_ISOLATED") != nil
 
     package static let host: CoderHost = {
         var configuration = HostConfiguration(
             directories: [.init(products, origin: .argument)], administrationDirectories: [], followsChanges: false)
-        // Nothing of a mutated picture may be left behind, but a process for each would be all that is measured.
+        // A mutated image must leave nothing behind, but a process for each image would dominate the time.
         configuration.isolation = isIsolated ? IsolationPolicy(.require, reuse: .reuse(50), needed: []) : .init(.off)
         configuration.stateDirectory = nil
         return CoderHost(configuration: configuration)

@@ -6,10 +6,10 @@ import Testing
 @testable import CoderHostCLI
 @testable import CommandLineKit
 
-/// Words that people and scripts write: command lines, templates, limits, an administrator's files.
+/// Text written by users and scripts: command lines, templates, limits, administration files.
 ///
-/// They are in the command itself, which no other program can be built with, so they have no run of their own.
-@Suite(.timeLimit(.minutes(40))) struct `Words from strangers` {
+/// They are tested in the command itself, which no other program can link, so they have no separate run.
+@Suite(.timeLimit(.minutes(40))) struct `Untrusted text` {
     private static let pieces = [
         "-", "--", "=", "-o", "--output", "--limits", "--json", "-q", "-f", "png", "a.png", "", " ", "\u{0}", "é", "{",
         "}",
@@ -27,7 +27,7 @@ import Testing
         (0..<1 + dice.below(4)).map { _ in dice.pick(Self.pieces) }.joined()
     }
 
-    @Test func `a command line is understood or refused`() {
+    @Test func `a command line is parsed or refused`() {
         var dice = Dice(1)
         for _ in 0..<6000 {
             let words = (0..<dice.below(7)).map { _ in dice.once(in: 2) ? dice.pick(Self.pieces) : word(&dice) }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an administrator's file is read whatever stands in it`() {
+    @Test func `an administration file with any content is read`() {
         let place = TemporaryDirectory()
         var dice = Dice(4)
         for _ in 0..<400 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FuzzDriver
 
-/// The driver, run as a process of its own: what crashes there is a failure here.
+/// Runs the driver as a separate process: a crash there is a failure here.
 private enum Driver {
     static let path = "\(Repository.products)/coderhost-fuzz"
 
@@ -24,9 +24,9 @@ extension CommandResult {
     fileprivate var findings: [[String]] { table.filter { $0.first == "finding" } }
 }
 
-/// Short runs, the same cases every time; `make fuzz` and `make prove` look for longer.
-@Suite(.serialized, .timeLimit(.minutes(40))) struct `Bytes from strangers` {
-    @Test func `a run notices a crash, a case that never ends and a wrong answer, and keeps all three`() throws {
+/// Short runs with the same cases every time; `make fuzz` and `make prove` run longer.
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Untrusted bytes` {
+    @Test func `a run detects a crash, a hang and a wrong result, and keeps all three`() throws {
         let kept = TemporaryDirectory()
 
         let result = try Driver.run(["run", "planted", "--count", "8", "--keep", kept.path, "--patience", "1"])
@@ -38,7 +38,7 @@ extension CommandResult {
         #expect(readFile(kept.file("planted-1-6")) == [6])
     }
 
-    @Test func `every target takes its own inputs and damaged ones`() throws {
+    @Test func `every target accepts its own inputs and damaged ones`() throws {
         let result = try Driver.run(["run", "--count", "24000"])
 
         #expect(result.status == 0, "\(result.findings)")
@@ -47,21 +47,21 @@ extension CommandResult {
         #expect(!counted.contains { $0[1] == "0 cases" })
     }
 
-    @Test func `twenty thousand damaged pictures of every format are decoded or refused with a typed error`() throws {
+    @Test func `twenty thousand damaged images of every format are decoded or refused with a typed error`() throws {
         let result = try Driver.run(["mutate", "--count", "20000", "--seed", "5"])
 
         print(result.stdout)
         #expect(result.status == 0, "\(result.findings)")
         let total = try #require(result.table.last)
         #expect(total[0] == "total" && total[1] == "20000 cases")
-        // Damage that is always refused at the first byte would show nothing.
+        // Damage that is always refused at the first byte would test nothing.
         for row in result.table where row[0] != "total" {
             #expect(row[2] != "0 decoded" && row[3] != "0 refused", "\(row)")
         }
     }
 
     /// The cases are splices of two valid files, files with added metadata, and damaged files.
-    @Test func `every format gives the same answers in this process and in a worker`() throws {
+    @Test func `every format gives the same results in this process and in a worker`() throws {
         let result = try Driver.run(["modes", "--count", "800", "--seed", "5"])
 
         print(result.stdout)
@@ -76,7 +76,7 @@ extension CommandResult {
 
     private func number(_ text: String) -> Int { Int(text.prefix { $0.isNumber }) ?? 0 }
 
-    @Test func `a decode that is cancelled at any moment gives everything back`() throws {
+    @Test func `a decode that is cancelled at any moment frees all resources`() throws {
         let result = try Driver.run(["cancel", "--count", "50", "--side", "320"])
 
         #expect(result.status == 0, "\(result.stdout)")
@@ -90,11 +90,11 @@ extension CommandResult {
 
         print(result.stdout)
         #expect(result.status == 0, "\(result.findings)")
-        // A limit that refuses everything would show nothing, and neither would one that refuses nothing.
+        // A limit that refuses everything or nothing would test nothing.
         #expect(result.stdout.contains("128: done") && result.stdout.contains("32: refused"))
     }
 
-    /// The libraries named in `AllocationSubject` are known to end the process; `make prove` shows them as well.
+    /// The libraries named in `AllocationSubject` are known to end the process; `make prove` tests them as well.
     @Test func `a coder without memory ends with a typed error or the right pixels`() throws {
         let folder = TemporaryDirectory()
         let library = folder.file("allocation_fault.so")
@@ -114,7 +114,7 @@ extension CommandResult {
     }
 
     @Test(arguments: Seeds.files("Fixtures/found").filter { $0.split(separator: "/").count == 4 })
-    func `what was found once is found no more`(file: String) throws {
+    func `earlier findings do not recur`(file: String) throws {
         let target = file.split(separator: "/")[2]
 
         let result = try Driver.run(["case", String(target), "\(Repository.root)/\(file)"])
@@ -123,9 +123,9 @@ extension CommandResult {
     }
 }
 
-/// Small files that ask for a lot; made when they are wanted.
+/// Small files that request many resources; made on demand.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct `Bombs` {
-    @Test func `are of every format, and have names of their own`() {
+    @Test func `exist for every format, with unique names`() {
         let suffixes = Set(Bomb.all.compactMap { $0.name.split(separator: ".").last })
 
         #expect(Bomb.all.count >= 60)

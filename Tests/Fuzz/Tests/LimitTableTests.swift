@@ -4,15 +4,15 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// Every limit of every format that it can apply to: what passes it is refused, with the numbers.
+/// Every limit with every format to which it applies: an image above it is refused, with the numbers.
 @Suite(.timeLimit(.minutes(40))) struct `The table of limits` {
-    /// One limit passed by one picture, by one at most.
+    /// One limit, and one image that exceeds it by one at most.
     struct Row: Sendable, CustomTestStringConvertible {
         var limit: String
         var path: any WritableKeyPath<DecodeLimits, Int> & Sendable
         var allowed: Int
-        var picture: String
-        var testDescription: String { "\(limit) of \(picture)" }
+        var fixture: String
+        var testDescription: String { "\(limit) of \(fixture)" }
     }
 
     private static let manager = CoderHost(
@@ -21,34 +21,34 @@ import Testing
             followsChanges: false)
     ).manager
 
-    /// 31 x 17 pixels; a byte less than they need in the format with the fewest.
+    /// 31 x 17 pixels; a byte less than they need in the smallest format.
     static let stills = [
-        "pictures/f.png", "pictures/f.jpg", "pictures/f.gif", "pictures/f.webp", "pictures/f.heic", "pictures/f.avif",
-        "pictures/f.ppm", "pictures/rgba.ff", "pictures/rgba.pam",
+        "images/f.png", "images/f.jpg", "images/f.gif", "images/f.webp", "images/f.heic", "images/f.avif",
+        "images/f.ppm", "images/rgba.ff", "images/rgba.pam",
     ]
     static let animations = [
-        "apng/three-frames.png", "pictures/three-frames.gif", "pictures/three-frames.webp",
+        "apng/three-frames.png", "images/three-frames.gif", "images/three-frames.webp",
         "avif/sequence-alpha.avif",
     ]
 
     static let rows =
-        stills.flatMap { picture -> [Row] in
+        stills.flatMap { fixture -> [Row] in
             [
-                Row(limit: "side", path: \.maxSide, allowed: 2, picture: picture),
-                Row(limit: "pixels", path: \.maxPixels, allowed: 3, picture: picture),
-                Row(limit: "memory", path: \.maxDecodedBytes, allowed: 5, picture: picture),
-                Row(limit: "input", path: \.maxInputBytes, allowed: 40, picture: picture),
+                Row(limit: "side", path: \.maxSide, allowed: 2, fixture: fixture),
+                Row(limit: "pixels", path: \.maxPixels, allowed: 3, fixture: fixture),
+                Row(limit: "memory", path: \.maxDecodedBytes, allowed: 5, fixture: fixture),
+                Row(limit: "input", path: \.maxInputBytes, allowed: 40, fixture: fixture),
             ]
         }
-        + animations.flatMap { picture in
+        + animations.flatMap { fixture in
             [
-                Row(limit: "frames", path: \.maxFrames, allowed: 1, picture: picture),
-                Row(limit: "total", path: \.maxTotalPixels, allowed: 1, picture: picture),
-                Row(limit: "memory", path: \.maxDecodedBytes, allowed: 5, picture: picture),
+                Row(limit: "frames", path: \.maxFrames, allowed: 1, fixture: fixture),
+                Row(limit: "total", path: \.maxTotalPixels, allowed: 1, fixture: fixture),
+                Row(limit: "memory", path: \.maxDecodedBytes, allowed: 5, fixture: fixture),
             ]
         } + [
-            Row(limit: "scans", path: \.maxScans, allowed: 1, picture: "jpeg/progressive-422.jpg"),
-            Row(limit: "ratio", path: \.maxRatio, allowed: 1999, picture: "hostile/ratio-above-2000.png"),
+            Row(limit: "scans", path: \.maxScans, allowed: 1, fixture: "jpeg/progressive-422.jpg"),
+            Row(limit: "ratio", path: \.maxRatio, allowed: 1999, fixture: "hostile/ratio-above-2000.png"),
         ]
 
     @Test(arguments: rows) func `is kept by host and plugins`(row: Row) throws {
@@ -56,7 +56,7 @@ import Testing
         limits[keyPath: row.path] = row.allowed
 
         let error = #expect(throws: CoderError.self) {
-            let source = try ImageSource(path: Repository.fixture(row.picture), limits: limits)
+            let source = try ImageSource(path: Repository.fixture(row.fixture), limits: limits)
             try Self.manager.withSession(source, limits: limits) { session throws(CoderError) in
                 _ = try session.frames()
                 _ = try session.decodeImage()
@@ -73,13 +73,13 @@ import Testing
         #expect(line.contains("--limits \(row.limit)="))
     }
 
-    /// Metadata is no reason to refuse a picture: it is left out, with a warning.
-    @Test(arguments: ["pictures/icc-wide.png", "webp/metadata.webp", "heif/rotated-with-thumbnail-exif-icc.heic"])
-    func `for metadata is kept`(picture: String) throws {
+    /// Metadata is no reason to refuse an image: the host ignores it, with a warning.
+    @Test(arguments: ["images/icc-wide.png", "webp/metadata.webp", "heif/rotated-with-thumbnail-exif-icc.heic"])
+    func `for metadata is kept`(fixture: String) throws {
         var limits = DecodeLimits.default
         limits.maxMetadataBytes = 8
         do throws(CoderError) {
-            let source = try ImageSource(path: Repository.fixture(picture), limits: limits)
+            let source = try ImageSource(path: Repository.fixture(fixture), limits: limits)
             try Self.manager.withSession(source, limits: limits) { session throws(CoderError) in
                 let blobs = try session.metadata()
                 #expect(blobs.allSatisfy { $0.bytes.count <= 8 })
@@ -91,8 +91,8 @@ import Testing
     }
 
     @Test(arguments: ["png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "pam", "pnm"] as [ImageFormat])
-    func `for the output is kept by every format that is written`(format: ImageFormat) throws {
-        let image = try Self.manager.decode(try ImageSource(path: Repository.fixture("pictures/f.png")))
+    func `for the output is kept by every written format`(format: ImageFormat) throws {
+        let image = try Self.manager.decode(try ImageSource(path: Repository.fixture("images/f.png")))
         var limits = DecodeLimits.default
         limits.maxOutputBytes = 30
 
@@ -108,7 +108,7 @@ import Testing
 
     // MARK: The command
 
-    /// Every command that opens a picture, as it would be typed; `play` needs a terminal.
+    /// Every command that opens an image, as typed; `play` needs a terminal.
     static let commands = [
         ["info"], ["convert", "-o", "OUT.pam"], ["thumbnail", "-o", "OUT.png", "--size", "8x8"], ["frames", "info"],
         ["frames", "extract", "-o", "OUT{n}.png"], ["frames", "assemble", "-o", "OUT.gif"], ["compare"],
@@ -116,12 +116,12 @@ import Testing
         ["bench", "--runs", "1"],
     ]
 
-    @Test(arguments: commands) func `is taken by every command that opens pictures`(words: [String]) throws {
+    @Test(arguments: commands) func `is accepted by every command that opens images`(words: [String]) throws {
         let place = TemporaryDirectory()
-        let picture = Repository.fixture("pictures/three-frames.gif")
+        let fixture = Repository.fixture("images/three-frames.gif")
         let command =
-            [Repository.products + "/coderhost"] + words.map { $0.hasPrefix("OUT") ? place.file($0) : $0 } + [picture]
-            + (words[0] == "compare" ? [picture] : []) + [
+            [Repository.products + "/coderhost"] + words.map { $0.hasPrefix("OUT") ? place.file($0) : $0 } + [fixture]
+            + (words[0] == "compare" ? [fixture] : []) + [
                 "--limits", "strict,side=16", "--plugin-dir", Repository.products,
             ]
 

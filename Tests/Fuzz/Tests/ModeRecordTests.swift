@@ -4,7 +4,7 @@ import Testing
 
 @testable import FuzzTargets
 
-/// The record that the comparison of modes is built on.
+/// Tests the record that the comparison of modes uses.
 @Suite(.timeLimit(.minutes(40))) struct `The record of a host's answers` {
     private static let manager = CoderHost(
         configuration: HostConfiguration(directories: [], administrationDirectories: [], followsChanges: false)
@@ -15,7 +15,7 @@ import Testing
         ModeRecord(Self.manager, bytes, coder: nil, steps)
     }
 
-    @Test func `equal answers have no difference`() {
+    @Test func `equal results have no difference`() {
         let steps = Set(ModeRecord.Step.allCases)
 
         #expect(record(Self.image, steps).difference(from: record(Self.image, steps)) == nil)
@@ -28,7 +28,7 @@ import Testing
             (Array("P5\n1 4\n255\n".utf8) + [1, 2, 3, 4], "information"),
             (Self.image.dropLast(), "pixels of frame 0"), (Array("no image".utf8), "coder"), ([], "coder"),
         ] as [([UInt8], String)])
-    func `another answer is a difference, named by its label`(bytes: [UInt8], label: String) {
+    func `a different result is named by its label`(bytes: [UInt8], label: String) {
         let difference = record(Self.image).difference(from: record(bytes))
 
         #expect(difference?.label == label)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [ModeRecord.Step.growing, .reduced, .rawFrames, .encoded])
-    func `every way to decode shows another pixel`(step: ModeRecord.Step) {
+    func `every way to decode detects a changed pixel`(step: ModeRecord.Step) {
         let shown = (0..<20).contains { number in
             let pixels = (0..<4).map { UInt8($0 * 50 + number) }
             let (first, second) = (

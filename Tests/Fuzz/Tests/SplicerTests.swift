@@ -23,7 +23,7 @@ import Testing
         bytes[at..<at + count].reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// CRC-32, one bit after the other.
+    /// CRC-32, bit by bit.
     private static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
         ~bytes.reduce(~0) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum >> 1 ^ (sum & 1 == 1 ? 0xEDB8_8320 : 0) }
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `of PNG have correct checksums, one header, one end and ascending frame numbers`() {
-        let all = splices(Splicer(PNGMutator()), "apng/three-frames.png", "pictures/icc-wide.png")
+        let all = splices(Splicer(PNGMutator()), "apng/three-frames.png", "images/icc-wide.png")
         for bytes in all {
             var (at, names, numbers, frames, stated) = (8, [String](), [Int](), 0, 0)
             while at < bytes.count {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `of JPEG consist of whole segments, tables before the first scan`() {
-        let all = splices(Splicer(JPEGMutator()), "pictures/f.jpg", "jpeg/progressive-422.jpg")
+        let all = splices(Splicer(JPEGMutator()), "images/f.jpg", "jpeg/progressive-422.jpg")
         for bytes in all {
             var (at, markers) = (2, [UInt8]())
             while at + 2 < bytes.count {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `of WebP have the right size and flags`() {
-        let all = splices(Splicer(RIFFMutator()), "pictures/three-frames.webp", "webp/metadata.webp")
+        let all = splices(Splicer(RIFFMutator()), "images/three-frames.webp", "webp/metadata.webp")
         for bytes in all {
             let size = bytes[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
             #expect(size == bytes.count - 8)
@@ -92,9 +92,9 @@ import Testing
         #expect(Set(all).count > 100)
     }
 
-    @Test func `of farbfeld and PAM have as many rows as their header states`() {
+    @Test func `of farbfeld and PAM have as many rows as their header declares`() {
         let small = Array("farbfeld".utf8) + .big(1, 4) + .big(2, 4) + [UInt8](repeating: 7, count: 16)
-        let all = splices(Splicer(RowsMutator()), [Seeds.bytes("Fixtures/pictures/rgba.ff"), small])
+        let all = splices(Splicer(RowsMutator()), [Seeds.bytes("Fixtures/images/rgba.ff"), small])
         for bytes in all { #expect(bytes.count == 16 + 8 * Self.big(bytes, 8) * Self.big(bytes, 12)) }
         #expect(Set(all.map { $0[8..<16] }).count > 2)
         let file = Array("P7\nWIDTH 2\nHEIGHT 3\nDEPTH 1\nMAXVAL 255\nTUPLTYPE GRAYSCALE\nENDHDR\n".utf8)
@@ -123,7 +123,7 @@ import Testing
         return start + meta(start.count + meta(0).count + 8) + box("mdat", Array("DATA".utf8))
     }
 
-    @Test func `of boxes keep every item at the place that the file names`() throws {
+    @Test func `of boxes keep every item at the position in the file`() throws {
         let mutator = BoxSplicer()
         var moved = 0
         for number in 0..<200 {
@@ -133,7 +133,7 @@ import Testing
             mutator.mutate(&bytes, &dice, other: Self.file(padding: 20))
             #expect(BoxMutator.joined(BoxMutator.list(bytes)) == bytes)
             let boxes = BoxMutator.list(bytes).map { String(decoding: $0.kind, as: UTF8.self) }
-            // A second table or a second place for data leaves no single answer.
+            // A second table, or a second data position, would be ambiguous.
             guard boxes.count(where: { $0 == "meta" }) == 1, boxes.count(where: { $0 == "mdat" }) == 1 else { continue }
             let meta = try #require(BoxMutator.list(bytes).first { $0.kind == Array("meta".utf8) }).data
             let tables = BoxMutator.list(Array(meta.dropFirst(4)))

@@ -3,26 +3,26 @@ import Testing
 
 /// Every attack of `Tests/Hostile/attacks.def`, at its first stage; `make prove` runs all stages in all modes.
 @Suite(.timeLimit(.minutes(40))) struct `A hostile plugin` {
-    @Test(arguments: try RedTeam.attacks.get()) func `reaches nothing that the sandbox keeps from it`(
+    @Test(arguments: try RedTeam.attacks.get()) func `has no effect outside the sandbox`(
         attack: RedTeam.Attack
     ) throws {
         let result = try RedTeam.judge("--attack", attack.name, "--reduced")
         #expect(result.status == 0, "\(attack.purpose)\n\(result.stdout)\(result.stderr)")
     }
 
-    /// Without this, an attack that no longer works would look like one that is held.
+    /// Without this test, a broken attack would look like a prevented one.
     @Test(arguments: [
         ("chmod_key", "mode 100666"), ("create_file", "private/new"), ("connect_tcp", "connection to TCP"),
         ("kill_canary", "canary was killed"), ("outlive_host", "processes survive"), ("fork_300", "processes"),
         ("write_canary", "memory changed"), ("read_key", "reports success"), ("leak_pipe", "image 2"),
     ])
-    func `reaches its aim where isolation is off`(attack: String, evidence: String) throws {
+    func `succeeds without isolation`(attack: String, evidence: String) throws {
         let result = try RedTeam.judge("--attack", attack, "--mode", "off-user")
         #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
         #expect(result.stdout.contains(evidence), "\(result.stdout)")
     }
 
-    @Test func `has at least 60 attacks, among them all that were found`() throws {
+    @Test func `has at least 60 attacks, including one for each finding`() throws {
         let attacks = try RedTeam.attacks.get()
         #expect(attacks.count >= 60)
         for finding in ["F1", "F3", "F4", "F6", "F7", "F13"] {
@@ -31,14 +31,14 @@ import Testing
         #expect(Set(attacks.map(\.name)).count == attacks.count)
     }
 
-    @Test func `is refused where a required part of the sandbox is missing`() throws {
+    @Test func `is refused if a required part of the sandbox is missing`() throws {
         let result = try RedTeam.judge("--attack", "chmod_key", "--mode", "refused-user")
         #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
         #expect(result.stdout.contains("\trefused\trefused\tpass\t"), "\(result.stdout)")
     }
 }
 
-/// The judge and the attacking plugin, built once in a process.
+/// The judge and the attacking plugin, built once per process.
 enum RedTeam {
     /// One line of the judge's list.
     struct Attack: Sendable, CustomTestStringConvertible {
@@ -57,12 +57,13 @@ enum RedTeam {
         }
     }
 
-    /// Runs the judge on the build that the tests belong to.
+    /// Runs the judge with the build under test.
     static func judge(_ arguments: String...) throws -> CommandResult {
         let folder = try built.get()
         return try run(
             [
-                "\(folder)/judge", "--build", Repository.products, "--plugin", "\(folder)/libcoder-hostile.so", "--denier",
+                "\(folder)/judge", "--build", Repository.products, "--plugin", "\(folder)/libcoder-hostile.so",
+                "--denier",
                 "\(folder)/deny-calls",
             ] + arguments, timeout: .seconds(180))
     }

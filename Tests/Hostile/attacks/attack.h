@@ -1,8 +1,8 @@
 /*
- * attack.h - what attacks have in common.
+ * attack.h - declarations shared by all attacks.
  *
- * An attack returns 1 if it reached something that the sandbox must keep from it, else 0. The judge sees most effects
- * from outside and needs the return value only where the plugin alone can tell, such as for reading a file.
+ * An attack returns 1 if it had an effect that the sandbox must prevent, else 0. The judge detects most effects from
+ * outside and needs the return value only if the plugin alone can detect them, for example for reading a file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,9 +30,9 @@
 
 extern struct choice choice;
 
-/* The image that is being decoded, for attacks that run AT_DECODE, UNSEALED or LEAK. */
+/* The current image, for attacks that run AT_DECODE, UNSEALED or LEAK. */
 struct scene {
-    int                 stage; /* the stage that runs now: AT_LOAD in the first half of LEAK */
+    int                 stage; /* the current stage; AT_LOAD in the first half of LEAK */
     const cpi_services *services;
     const cpi_source   *source;
     const cpi_surface  *surface;
@@ -55,15 +55,15 @@ static inline void wait_milliseconds(int count) {
 /* Whether this is the process of the host, whose environment has this variable; a worker's environment is empty. */
 static inline int is_in_host(void) { return getenv(VARIABLE_NAME) != NULL; }
 
-/* In a host that loads the plugin in its own process after a failure, the file appears. */
+/* Creates a file in a host that loads the plugin in its own process after a failure. */
 static inline int leaves_proof(void) {
     return is_in_host() && syscall(SYS_openat, AT_FDCWD, in_place("new"), O_CREAT | O_WRONLY, 0600) >= 0;
 }
 
-/* Forks with the flags that the worker uses itself; the only ones that the loading filter lets through. */
+/* Forks with the worker's own flags, the only ones that the loading filter permits. */
 long fork_as_the_worker(void);
 
-/* Numbers that the C library's headers may lack; they are the same on every machine. */
+/* Numbers that the C library's headers may lack; they are equal on all architectures. */
 enum {
     CALL_PIDFD_SEND_SIGNAL = 424, CALL_IO_URING_SETUP = 425, CALL_OPEN_TREE = 428, CALL_FSOPEN = 430,
     CALL_PIDFD_OPEN = 434, CALL_CLONE3 = 435, CALL_OPENAT2 = 437, CALL_PIDFD_GETFD = 438,

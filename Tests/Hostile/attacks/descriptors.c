@@ -1,5 +1,5 @@
 /*
- * descriptors.c - attacks by descriptors: channels from one image to the next, and descriptors of others.
+ * descriptors.c - attacks by descriptors: channels from one image to the next, and foreign descriptors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,18 +15,18 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
-/* ---- channels: the constructor makes one, the first image writes, the second one reads ---- */
+/* ---- channels: the constructor creates one, the first image writes, the second reads ---- */
 
 static void put_at(int descriptor, int number) {
     if (descriptor >= 0) syscall(SYS_dup3, descriptor, number, 0);
 }
-/* Does not wait. */
+/* Returns at once. */
 static int can_read(int descriptor) {
     char          byte;
     struct pollfd entry = {descriptor, POLLIN, 0};
     return poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) && read(descriptor, &byte, 1) == 1;
 }
-/* Only descriptors 0 to 2 stay in a worker; the third pair is for one that keeps more. */
+/* A worker keeps only descriptors 0 to 2; the third pair detects a worker that keeps more. */
 int leak_pipe(void) {
     int ends[2];
     if (scene.stage == AT_LOAD) {
@@ -77,7 +77,7 @@ int leak_epoll(void) {
     if (scene.is_second) return epoll_ctl(2, EPOLL_CTL_DEL, 0, &event) == 0;
     return epoll_ctl(2, EPOLL_CTL_ADD, 0, &event) * 0;
 }
-/* The constructor watches a folder that it may read; workers see who opens a file there. */
+/* The constructor watches a readable folder; workers see when a file there is opened. */
 int leak_watch(void) {
     if (scene.stage == AT_LOAD) {
         int descriptor = inotify_init1(IN_NONBLOCK);
@@ -98,13 +98,13 @@ int leak_signal(void) {
     struct signalfd_siginfo info;
     return scene.is_second ? read(0, &info, sizeof info) == sizeof info : 0;
 }
-/* Flags belong to the open file, which all workers have in common. */
+/* Flags belong to the open file, which all workers share. */
 int leak_flags(void) {
     if (scene.stage == AT_LOAD) return 0;
     if (scene.is_second) return fcntl(0, F_GETFL) >= 0 && (fcntl(0, F_GETFL) & O_NONBLOCK) != 0;
     return fcntl(0, F_SETFL, O_NONBLOCK | O_APPEND) * 0;
 }
-/* The owner of signals of an open file is a number that everybody may read. */
+/* The signal owner of an open file is a number that every process with the file can read. */
 int leak_owner(void) {
     if (scene.stage == AT_LOAD) return 0;
     if (scene.is_second) return fcntl(0, F_GETSIG) == SIGUSR1;
@@ -119,7 +119,7 @@ int leak_lock(void) {
     if (scene.is_second) return fcntl(0, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     return fcntl(0, 37 /* F_OFD_SETLK */, &lock) * 0;
 }
-/* A process that stays between the two images tells the second one what the first one told it. */
+/* A process that remains between two images passes data from the first to the second. */
 int leak_by_process(void) {
     int to[2], from[2];
     if (scene.stage != AT_LOAD) {
@@ -140,11 +140,11 @@ int leak_by_process(void) {
     return 0;
 }
 
-/* ---- what is open ---- */
+/* ---- open descriptors ---- */
 
 /*
- * A worker has 0 to 2, which are the null device, its socket, and what belongs to the present request: the input and the
- * pixels. Anything else is one too many.
+ * A worker has 0 to 2 (the null device), its socket, and the input and the pixels of the current request. Any other
+ * descriptor is a leak.
  */
 int find_descriptor(void) {
     int strange = 0;
@@ -157,7 +157,7 @@ int find_descriptor(void) {
     }
     return strange;
 }
-/* What the constructor put at 0 to 2 is gone again. */
+/* The descriptors that the constructor put at 0 to 2 must be replaced. */
 int replace_standard(void) {
     if (scene.stage == AT_LOAD) {
         int ends[2];
@@ -183,7 +183,7 @@ int fill_pipes(void) {
     }
     return 0;
 }
-/* Pages that are given to a pipe stay changeable. */
+/* Pages given to a pipe stay writable. */
 int give_pages(void) {
     int ends[2];
     static char page[4096] __attribute__((aligned(4096)));
@@ -194,7 +194,7 @@ int move_input(void) {
     for (int i = 3; i < 64; i++) lseek(i, INT32_MAX, SEEK_SET);
     return 0;
 }
-/* Reads what the host wants to tell the process itself. */
+/* Reads the host's packets to the process. */
 int steal_packets(void) {
     char          room[4096];
     struct iovec  part = {room, sizeof room};
@@ -202,7 +202,7 @@ int steal_packets(void) {
     for (int i = 0; i < 4; i++) recvmsg(3, &message, MSG_DONTWAIT);
     return 0;
 }
-/* The host's own process, as the kernel names it at the other end of the socket. */
+/* The host's process, as the kernel reports the peer of the socket. */
 int peer_descriptor(void) {
     int       descriptor = -1;
     socklen_t size = sizeof descriptor;

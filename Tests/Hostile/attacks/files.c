@@ -22,7 +22,7 @@ int chown_key(void) { return syscall(SYS_fchownat, AT_FDCWD, in_place("key"), 12
 int set_xattr(void) { return setxattr(in_place("key"), "user.hostile", "1", 1, 0), 0; }
 int remove_xattr(void) { return removexattr(in_place("tool"), "user.mark"), 0; }
 
-/* What setxattrat(2) takes; Linux 6.13. */
+/* The arguments of setxattrat(2), Linux 6.13. */
 struct xattr_arguments {
     uint64_t value;
     uint32_t size;
@@ -33,7 +33,7 @@ int set_xattr_at(void) {
     return syscall(CALL_SETXATTRAT, AT_FDCWD, in_place("key"), 0, "user.hostile", &arguments, sizeof arguments), 0;
 }
 
-/* Entries of an ACL as the kernel stores them: tag, permissions, number. A user namespace has no other user to name. */
+/* Entries of an ACL as the kernel stores them: tag, permissions, number. A user namespace has no other user. */
 int set_acl(void) {
     static const uint8_t acl[] = {2, 0, 0, 0,                       /* version 2      */
                                   1, 0, 6, 0, 255, 255, 255, 255,   /* the owner: rw- */
@@ -60,7 +60,7 @@ int set_file_flags(void) {
     return syscall(CALL_FILE_SETATTR, AT_FDCWD, in_place("key"), &attributes, sizeof attributes, 0), 0;
 }
 
-/* Descriptors 0 to 2 are the system's own null device: a change of its mode would reach every program. The mode stays. */
+/* Descriptors 0 to 2 are the system's null device, so a changed mode would affect every program. Sets the same mode. */
 int chmod_null(void) {
     struct stat status;
     for (int i = 0; i < 3; i++) {
@@ -101,7 +101,7 @@ int read_key_by_root(void) {
     }
     return 0;
 }
-/* A descriptor of a folder opens files below it, and above. */
+/* With a folder's descriptor, files below and above it can be opened. */
 int read_key_by_descriptor(void) {
     char path[600];
     snprintf(path, sizeof path, "../../../../../../../..%s", in_place("key"));
@@ -192,7 +192,7 @@ int watch_everything(void) {
 
 /* ---- the input, which the host opened for reading ---- */
 
-/* Opens every descriptor anew for writing. */
+/* Reopens every descriptor for writing. */
 int reopen_input(void) {
     char path[64];
     for (int i = 0; i < 64; i++) {

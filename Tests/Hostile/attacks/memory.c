@@ -1,5 +1,5 @@
 /*
- * memory.c - attacks on memory: more than the limit, code that was not loaded, and the memory that the host maps as well.
+ * memory.c - attacks on memory: exceeding the limit, code that was not loaded, and memory shared with the host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 enum { MEBIBYTE = 1 << 20 };
 
-/* ---- more than the limit: never more than 2 GiB in all ---- */
+/* ---- exceeding the limit, with at most 2 GiB in total ---- */
 
 static void fill(int mebibytes) {
     for (int i = 0; i < mebibytes; i++) {
@@ -49,7 +49,7 @@ int take_memory_in_forks(void) {
     wait_milliseconds(800);
     return 0;
 }
-/* One page of a table for each 2 MiB of address space that is only read: 1 GiB of tables for 512 GiB. */
+/* Reading takes one page table page per 2 MiB of address space: 1 GiB of tables for 512 GiB. */
 int take_page_tables(void) {
     const size_t step = 2 * MEBIBYTE, bytes = (size_t)512 << 30;
     volatile char *space = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -71,7 +71,7 @@ int take_memory_in_threads(void) {
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     return 0;
 }
-/* Files in memory are no data of the process. */
+/* Files in memory do not count as the process's data. */
 int take_memory_in_files(void) {
     static char block[MEBIBYTE];
     memset(block, 1, sizeof block);
@@ -127,7 +127,7 @@ int endless_stack(void) {
     room[0] = (char)deeper();
     return room[0];
 }
-int endless_blobs(void) { return 0; } /* plugin.c hands them out */
+int endless_blobs(void) { return 0; } /* plugin.c delivers them */
 
 /* ---- code that was not loaded ---- */
 
@@ -165,9 +165,9 @@ int read_means_execute(void) {
 }
 int shadow_stack(void) { return syscall(CALL_MAP_SHADOW_STACK, 0, 4096, 0) > 0; }
 
-/* ---- the pixels, which the host maps as well ---- */
+/* ---- the pixels, which the host maps too ---- */
 
-/* Calls on each descriptor that is memory of the host. */
+/* Calls `act` for each descriptor of the host's memory. */
 static int on_surfaces(int (*act)(int)) {
     int result = 0;
     for (int i = 3; i < 64; i++) {
@@ -210,7 +210,7 @@ int change_after_answer(void) {
     pthread_create(&thread, NULL, keep_writing, NULL);
     return 0;
 }
-/* When the thread ends, the kernel writes to what these two name: memory of the host. */
+/* When the thread ends, the kernel writes to the addresses in these two: memory of the host. */
 static void *end_in_surface(void *argument) {
     static struct robust_list_head head;
     uint32_t *word = (uint32_t *)(void *)scene.surface->pixels;
@@ -233,7 +233,7 @@ int rseq_in_surface(void) {
     syscall(SYS_rseq, (uintptr_t)scene.surface->pixels & ~(uintptr_t)31, 32, 0, 0x53053053);
     return 0;
 }
-/* A futex of the host's memory can be waited on and woken, but holds nobody up. */
+/* A futex in the host's memory can be waited on and woken, but blocks no other process. */
 int futex_in_surface(void) {
     uint32_t *word = (uint32_t *)(void *)((uintptr_t)scene.surface->pixels & ~(uintptr_t)3);
     syscall(SYS_futex, word, FUTEX_WAKE, 1000, NULL, NULL, 0);
@@ -241,7 +241,7 @@ int futex_in_surface(void) {
     return 0;
 }
 
-/* ---- memory of the image before ---- */
+/* ---- memory of the previous image ---- */
 
 /* A fresh worker finds neither a counter nor pixels of another image. */
 int find_counter(void) {

@@ -1,5 +1,5 @@
 /*
- * packets.c - a constructor that never returns: it plays zygote and worker, and sends one wrong packet or none.
+ * packets.c - a constructor that never returns: it imitates zygote and worker, and sends one wrong packet or none.
  *
  * The host must blame the plugin within the time limit, and must not use a number or a descriptor from such a packet.
  *
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-enum lie {
+enum forgery {
     /* in place of ISO_LOADED */
     LOADED_SILENCE, LOADED_SHORT, LOADED_MAGIC, LOADED_UNSUPPORTED, LOADED_NOT_LOADABLE, LOADED_CODERS, LOADED_NOTHING,
     LOADED_DESCRIPTORS, LOADED_VIOLATION, LOADED_TYPE, LOADED_THREADS, LOADED_END,
@@ -27,14 +27,14 @@ enum lie {
     REPLY_END,
 };
 
-static enum lie lie;
+static enum forgery forgery;
 static int      session_socket = -1;
 
 static void stay_silent(void) {
     for (;;) wait_milliseconds(1000);
 }
 
-/* `count` copies of a descriptor go with it. */
+/* The packet carries `count` copies of a descriptor. */
 static void send_forged(int socket, iso_header head, const void *body, size_t length, int descriptor, int count) {
     union {
         struct cmsghdr header;
@@ -74,13 +74,13 @@ static size_t receive(int socket, void *room, size_t length, int *descriptors) {
     return (size_t)count;
 }
 
-/* Taken before the seal, which forbids that. */
+/* Opened before the seal, which denies that. */
 static int host = -1, canary = -1;
 
 static void take_descriptors_of_others(void) {
     socklen_t size = sizeof host;
-    if (lie == FORKED_HOST) getsockopt(ISO_CONTROL_DESCRIPTOR, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &host, &size);
-    if (lie == FORKED_CANARY) canary = (int)syscall(CALL_PIDFD_OPEN, choice.canary, 0);
+    if (forgery == FORKED_HOST) getsockopt(ISO_CONTROL_DESCRIPTOR, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &host, &size);
+    if (forgery == FORKED_CANARY) canary = (int)syscall(CALL_PIDFD_OPEN, choice.canary, 0);
 }
 
 /* ---- loading ---- */
@@ -92,8 +92,8 @@ static void tell_loaded(void) {
     } answer;
     memset(&answer, 0, sizeof answer);
     answer.loaded.stage = ISO_STAGE_READY;
-    answer.loaded.threads = lie == LOADED_THREADS ? 2 : 1;
-    answer.loaded.coder_count = lie == LOADED_CODERS ? UINT32_MAX : 1;
+    answer.loaded.threads = forgery == LOADED_THREADS ? 2 : 1;
+    answer.loaded.coder_count = forgery == LOADED_CODERS ? UINT32_MAX : 1;
     answer.loaded.abi_minor_built = CPI_TARGET_MINOR;
     snprintf(answer.loaded.id, sizeof answer.loaded.id, "org.example.faulty-plugin");
     snprintf(answer.loaded.version, sizeof answer.loaded.version, "1.0.0");
@@ -101,24 +101,24 @@ static void tell_loaded(void) {
     answer.coder.roles = CPI_CODER_DECODE | CPI_CODER_ENCODE;
     answer.coder.has_decoder = answer.coder.has_encoder = 1;
     answer.coder.decoder_has = ISO_HAS_BLOB;
-    if (lie == LOADED_UNSUPPORTED || lie == LOADED_NOT_LOADABLE) {
-        answer.loaded.status = lie == LOADED_UNSUPPORTED ? CPI_UNSUPPORTED : CPI_NOT_MINE;
+    if (forgery == LOADED_UNSUPPORTED || forgery == LOADED_NOT_LOADABLE) {
+        answer.loaded.status = forgery == LOADED_UNSUPPORTED ? CPI_UNSUPPORTED : CPI_NOT_MINE;
         answer.loaded.stage = ISO_STAGE_CONFINED;
     }
-    if (lie == LOADED_NOTHING || lie == LOADED_UNSUPPORTED) {
+    if (forgery == LOADED_NOTHING || forgery == LOADED_UNSUPPORTED) {
         for (int i = 0; i < ISO_MECHANISM_COUNT; i++) answer.loaded.confinement.state[i] = EPERM;
     }
     iso_violation violation = {-1, 77};
     iso_header    head = {.type = ISO_LOADED};
     size_t        length = sizeof answer;
     const void   *body = &answer;
-    if (lie == LOADED_SILENCE) stay_silent();
-    if (lie == LOADED_END) syscall(SYS_exit_group, 0);
-    if (lie == LOADED_MAGIC) head.magic = 1;
-    if (lie == LOADED_TYPE) head.type = ISO_FORKED;
-    if (lie == LOADED_SHORT) length = 16;
-    if (lie == LOADED_VIOLATION) head.type = ISO_VIOLATION, body = &violation, length = sizeof violation;
-    send_forged(ISO_CONTROL_DESCRIPTOR, head, body, length, 0, lie == LOADED_DESCRIPTORS ? 60 : 0);
+    if (forgery == LOADED_SILENCE) stay_silent();
+    if (forgery == LOADED_END) syscall(SYS_exit_group, 0);
+    if (forgery == LOADED_MAGIC) head.magic = 1;
+    if (forgery == LOADED_TYPE) head.type = ISO_FORKED;
+    if (forgery == LOADED_SHORT) length = 16;
+    if (forgery == LOADED_VIOLATION) head.type = ISO_VIOLATION, body = &violation, length = sizeof violation;
+    send_forged(ISO_CONTROL_DESCRIPTOR, head, body, length, 0, forgery == LOADED_DESCRIPTORS ? 60 : 0);
 }
 
 /* ---- forking ---- */
@@ -127,7 +127,7 @@ static void tell_forked(const iso_header *request, const iso_fork *wanted) {
     iso_header head = {.type = ISO_FORKED, .sequence = request->sequence};
     iso_forked forked = {.worker = wanted->worker, .pid = getpid()};
     int        descriptor = -1, count = 0;
-    switch (lie) {
+    switch (forgery) {
     case FORKED_SILENCE: stay_silent(); break;
     case FORKED_END: syscall(SYS_exit_group, 0); break;
     case FORKED_HOST: descriptor = host, count = host >= 0; break;
@@ -152,12 +152,12 @@ static void tell_forked(const iso_header *request, const iso_fork *wanted) {
 static void tell_ready(int page) {
     iso_ready ready;
     memset(&ready, 0, sizeof ready);
-    if (lie == READY_SILENCE) stay_silent();
-    if (lie == READY_END) syscall(SYS_exit_group, 0);
-    if (lie == CUT_PAGE) syscall(SYS_ftruncate, page, 0L); /* a host that reads the page after that would die */
-    for (int i = 0; lie == READY_NOTHING && i < ISO_MECHANISM_COUNT; i++) ready.confinement.state[i] = EPERM;
-    iso_header head = {.type = lie == READY_TYPE ? ISO_LOADED : ISO_READY};
-    send_forged(session_socket, head, &ready, lie == READY_SHORT ? 4 : sizeof ready, -1, 0);
+    if (forgery == READY_SILENCE) stay_silent();
+    if (forgery == READY_END) syscall(SYS_exit_group, 0);
+    if (forgery == CUT_PAGE) syscall(SYS_ftruncate, page, 0L); /* a host that reads the page after that would die */
+    for (int i = 0; forgery == READY_NOTHING && i < ISO_MECHANISM_COUNT; i++) ready.confinement.state[i] = EPERM;
+    iso_header head = {.type = forgery == READY_TYPE ? ISO_LOADED : ISO_READY};
+    send_forged(session_socket, head, &ready, forgery == READY_SHORT ? 4 : sizeof ready, -1, 0);
 }
 
 /* ---- a session ---- */
@@ -167,7 +167,7 @@ static struct {
     char      rest[4 << 10];
 } answer;
 
-static void be_silent_at(int type, enum lie silence) {
+static void be_silent_at(int type, enum forgery silence) {
     static const int types[] = {[OPEN_SILENCE] = ISO_OPEN_DECODER, [HEADER_SILENCE] = ISO_READ_HEADER,
                                 [FRAME_SILENCE] = ISO_NEXT_FRAME,  [DECODE_SILENCE] = ISO_DECODE,
                                 [CLOSE_SILENCE] = ISO_CLOSE};
@@ -176,10 +176,10 @@ static void be_silent_at(int type, enum lie silence) {
 
 static void fill_blob(void) {
     answer.reply.value.blob.kind = CPI_BLOB_RAW;
-    if (lie == BLOB_LENGTH) answer.reply.value.blob.length = UINT64_MAX - 8;
-    if (lie == BLOB_KEY) answer.reply.value.blob.has_key = 1, answer.reply.value.blob.key_length = UINT32_MAX;
-    if (lie == ENDLESS_BLOBS) answer.reply.value.blob.length = sizeof answer.rest;
-    if (lie < BLOB_LENGTH || lie > ENDLESS_BLOBS) answer.reply.status = CPI_END;
+    if (forgery == BLOB_LENGTH) answer.reply.value.blob.length = UINT64_MAX - 8;
+    if (forgery == BLOB_KEY) answer.reply.value.blob.has_key = 1, answer.reply.value.blob.key_length = UINT32_MAX;
+    if (forgery == ENDLESS_BLOBS) answer.reply.value.blob.length = sizeof answer.rest;
+    if (forgery < BLOB_LENGTH || forgery > ENDLESS_BLOBS) answer.reply.status = CPI_END;
 }
 
 /* Returns the length of the reply. */
@@ -191,22 +191,23 @@ static size_t fill_reply(int type) {
     case ISO_READ_HEADER:
         frames = 0;
         answer.reply.value.info = (cpi_image_info){
-            .size = sizeof(cpi_image_info), .width = 4, .height = 1, .frame_count = lie == ENDLESS_FRAMES ? 0 : 1, .bit_depth = 8,
-            .flags = lie == ENDLESS_FRAMES ? CPI_IMAGE_ANIMATED : 0,
-            .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, lie == NO_FORMAT ? 77 : 8, CPI_ALPHA_NONE, 0, 0, 0}};
-        if (lie == HUGE_SIZE) answer.reply.value.info.width = answer.reply.value.info.height = UINT32_MAX;
-        if (lie == UNKNOWN_STATUS) answer.reply.status = -4711;
+            .size = sizeof(cpi_image_info), .width = 4, .height = 1, .frame_count = forgery == ENDLESS_FRAMES ? 0 : 1,
+            .bit_depth = 8,
+            .flags = forgery == ENDLESS_FRAMES ? CPI_IMAGE_ANIMATED : 0,
+            .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, forgery == NO_FORMAT ? 77 : 8, CPI_ALPHA_NONE, 0, 0, 0}};
+        if (forgery == HUGE_SIZE) answer.reply.value.info.width = answer.reply.value.info.height = UINT32_MAX;
+        if (forgery == UNKNOWN_STATUS) answer.reply.status = -4711;
         break;
     case ISO_BLOB:
         fill_blob();
-        if (lie == ENDLESS_BLOBS) length = sizeof answer;
+        if (forgery == ENDLESS_BLOBS) length = sizeof answer;
         break;
     case ISO_OFFER: break; /* none: the native format */
     case ISO_NEXT_FRAME:
-        if (frames++ && lie != ENDLESS_FRAMES) answer.reply.status = CPI_END;
+        if (frames++ && forgery != ENDLESS_FRAMES) answer.reply.status = CPI_END;
         answer.reply.value.frame = (cpi_frame_info){
             .size = sizeof(cpi_frame_info), .index = frames - 1, .rect = {0, 0, 4, 1}};
-        if (lie == BEYOND) answer.reply.value.frame.rect = (cpi_rect){1, 1, UINT32_MAX, UINT32_MAX};
+        if (forgery == BEYOND) answer.reply.value.frame.rect = (cpi_rect){1, 1, UINT32_MAX, UINT32_MAX};
         break;
     default: break;
     }
@@ -218,13 +219,14 @@ static void send_before_reply(iso_header head) {
     iso_progress progress = {UINT64_MAX, 1};
     iso_write    write = {UINT64_MAX, UINT64_MAX};
     iso_violation violation = {-1, 77};
-    while (lie == ENDLESS_LOG) head.type = ISO_LOG, send_forged(session_socket, head, &log, sizeof log, -1, 0);
-    while (lie == ENDLESS_PROGRESS)
+    while (forgery == ENDLESS_LOG) head.type = ISO_LOG, send_forged(session_socket, head, &log, sizeof log, -1, 0);
+    while (forgery == ENDLESS_PROGRESS)
         head.type = ISO_PROGRESS, send_forged(session_socket, head, &progress, sizeof progress, -1, 0);
-    if (lie == WRITE_UNASKED) head.type = ISO_WRITE_AT, send_forged(session_socket, head, &write, sizeof write, -1, 0);
-    if (lie == FALSE_VIOLATION)
+    if (forgery == WRITE_UNASKED)
+        head.type = ISO_WRITE_AT, send_forged(session_socket, head, &write, sizeof write, -1, 0);
+    if (forgery == FALSE_VIOLATION)
         head.type = ISO_VIOLATION, send_forged(session_socket, head, &violation, sizeof violation, -1, 0);
-    while (lie == ENDLESS) head.more = 1, send_forged(session_socket, head, &answer, sizeof answer, -1, 0);
+    while (forgery == ENDLESS) head.more = 1, send_forged(session_socket, head, &answer, sizeof answer, -1, 0);
 }
 
 static void serve_session(void) {
@@ -238,26 +240,26 @@ static void serve_session(void) {
             if (descriptors[i] >= 0) close(descriptors[i]);
         }
         if (request.more) continue;
-        be_silent_at(request.type, lie);
+        be_silent_at(request.type, forgery);
         iso_header head = {.type = ISO_REPLY, .session = request.session, .sequence = request.sequence};
         size_t     length = fill_reply(request.type);
         if (request.type != ISO_OPEN_DECODER) {
             send_before_reply(head);
-            if (lie == OTHER_SESSION) head.session += 1;
-            if (lie == OTHER_SEQUENCE) head.sequence += 1;
-            if (lie == OTHER_VERSION) head.version = ISO_VERSION + 1;
-            if (lie == OTHER_TYPE) head.type = ISO_FORKED;
-            if (lie == LENGTH) head.length = UINT32_MAX;
-            if (lie == SHORT) length = 12;
-            if (lie == REPLY_END) syscall(SYS_exit_group, 66);
+            if (forgery == OTHER_SESSION) head.session += 1;
+            if (forgery == OTHER_SEQUENCE) head.sequence += 1;
+            if (forgery == OTHER_VERSION) head.version = ISO_VERSION + 1;
+            if (forgery == OTHER_TYPE) head.type = ISO_FORKED;
+            if (forgery == LENGTH) head.length = UINT32_MAX;
+            if (forgery == SHORT) length = 12;
+            if (forgery == REPLY_END) syscall(SYS_exit_group, 66);
         }
-        send_forged(session_socket, head, &answer, length, 0, lie == DESCRIPTORS ? 60 : 0);
+        send_forged(session_socket, head, &answer, length, 0, forgery == DESCRIPTORS ? 60 : 0);
     }
 }
 
-static int forge(enum lie kind) {
+static int forge(enum forgery kind) {
     static char room[ISO_PACKET_LIMIT];
-    lie = kind;
+    forgery = kind;
     if (leaves_proof()) return 1;
     take_descriptors_of_others();
     tell_loaded();

@@ -1,7 +1,7 @@
 /*
  * plugin.c - a plugin that decodes correctly and runs one attack on the way; the judge chooses which one and when.
  *
- * Pixels are those of the file. The first byte becomes 255 when the attack returned 1.
+ * Pixels are those of the file, but the first byte becomes 255 if the attack returned 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,7 @@ static void run_attack(int stage) {
     }
 }
 
-/* ---- a process that is left behind ---- */
+/* ---- a process that remains ---- */
 
 #define CLONE_PIDFD_FLAG         0x00001000
 #define CLONE_CHILD_SETTID_FLAG  0x01000000
@@ -52,13 +52,13 @@ long fork_as_the_worker(void) {
 
 static void leave_process(void) {
     if (fork_as_the_worker() == 0) {
-        wait_milliseconds(150); /* by then the host has ordered the seal, and decodes for 400 ms */
+        wait_milliseconds(150); /* by then the host has ordered the seal; it decodes for 400 ms */
         run_attack(LEFT);
         _exit(0);
     }
 }
 
-/* ---- a worker that believes it has sealed itself ---- */
+/* ---- a worker whose own seal is prevented ---- */
 
 static long no_seal(long call, ...) {
     long    a[6];
@@ -69,7 +69,7 @@ static long no_seal(long call, ...) {
     return call == SYS_seccomp ? 0 : syscall(call, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Replaces the C library's `syscall` in the table of the program, which dl_iterate_phdr names first. */
+/* Replaces the C library's `syscall` in the program's table; dl_iterate_phdr reports the program first. */
 static int replace_in_program(struct dl_phdr_info *program, size_t size, void *context) {
     (void)size, (void)context;
     for (int i = 0; i < program->dlpi_phnum; i++) {

@@ -1,5 +1,5 @@
 /*
- * processes.c - attacks on processes: ending in ways that look like a missing sandbox, forks, and other processes.
+ * processes.c - attacks on processes: exits that look like a missing sandbox, forks, and other processes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* ---- ends that a host could take for a machine without a sandbox ---- */
+/* ---- exits that a host could mistake for a machine without a sandbox ---- */
 
 static int end_with(int code) {
     if (!leaves_proof()) syscall(SYS_exit_group, code);
@@ -73,11 +73,11 @@ int take_descriptors(void) {
     return 0;
 }
 
-/* ---- too many of them ---- */
+/* ---- too many processes ---- */
 
 enum { MOST = 300 };
 
-/* They live for a second, so that the judge can count them. */
+/* The processes live for a second, so that the judge can count them. */
 int fork_300(void) {
     for (int i = 0; i < MOST; i++) {
         long child = fork_as_the_worker();
@@ -90,7 +90,7 @@ int fork_300(void) {
     wait_milliseconds(300);
     return 0;
 }
-/* As many as there may be, for ever: the process that workers are forked from cannot fork any more. */
+/* Forks up to the limit, so that the zygote cannot fork any more workers. */
 int fork_out(void) {
     if (leaves_proof()) return 1;
     for (int i = 0; i < MOST; i++) {
@@ -149,7 +149,7 @@ int outlive_killed_host(void) {
     return 0;
 }
 
-/* ---- threads that act when nobody expects it ---- */
+/* ---- threads that act at unexpected times ---- */
 
 static volatile int may_act;
 static void act(void) {
@@ -179,7 +179,7 @@ int act_after_close(void) {
     pthread_t thread;
     return pthread_create(&thread, NULL, sleep_and_act, NULL) * 0;
 }
-/* Each of these calls is put to the guardian, where the second filter is missing. */
+/* Without the second filter, each of these calls is sent to the guardian. */
 int flood_guardian(void) {
     if (leaves_proof()) return 1;
     for (;;) syscall(SYS_getdents64, 0, NULL, 0);
@@ -228,7 +228,7 @@ int kill_by_descriptor(void) {
     long descriptor = syscall(CALL_PIDFD_OPEN, choice.canary, 0);
     return descriptor >= 0 && syscall(CALL_PIDFD_SEND_SIGNAL, descriptor, SIGKILL, NULL, 0) == 0;
 }
-/* Signal 0 harms no process, and is refused where any other would be. */
+/* Signal 0 harms no process, and is denied under the same conditions as other signals. */
 int signal_everyone(void) { return kill(-1, 0) == 0; }
 int trace_canary(void) {
     return ptrace(PTRACE_SEIZE, choice.canary, NULL, NULL) == 0 || ptrace(PTRACE_ATTACH, choice.canary, NULL, NULL) == 0;
@@ -293,7 +293,7 @@ int page_canary_out(void) {
     return descriptor >= 0 && syscall(CALL_PROCESS_MADVISE, descriptor, &theirs, 1, MADV_COLD, 0) >= 0;
 }
 
-/* ---- the processes around it ---- */
+/* ---- the guardian and other workers ---- */
 
 int stop_guardian(void) {
     if (leaves_proof()) return 1;
@@ -313,7 +313,7 @@ int limit_guardian(void) {
     pid_t         parent = getppid();
     return parent > 1 && syscall(SYS_prlimit64, parent, RLIMIT_NOFILE, &none, NULL) == 0;
 }
-/* Workers of one plugin have numbers close to each other. Without a namespace these could be anybody's. */
+/* Workers of a plugin have close numbers. Without a namespace they could belong to other programs. */
 int kill_siblings(void) {
     if (scene.is_second) return wait_milliseconds(600), 0;
     wait_milliseconds(200);

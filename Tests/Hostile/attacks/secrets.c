@@ -1,5 +1,5 @@
 /*
- * secrets.c - what a plugin could find around itself: environment, arguments, names of files, and addresses.
+ * secrets.c - information within a plugin's reach: environment, arguments, file names, and addresses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,14 +9,14 @@
 
 extern char **environ;
 
-/* Compares with a text whose characters are each one too high, so that the search does not find the text itself. */
+/* Compares with a text whose characters are shifted by one, so that the search does not find the text itself. */
 static int is_at(const char *at, const char *shifted) {
     for (; *shifted; at++, shifted++) {
         if (*at != *shifted - 1) return 0;
     }
     return 1;
 }
-/* From the newest frame to the end of the stack: arguments, environment and the auxiliary vector lie there. */
+/* Searches from the newest frame to the end of the stack, with arguments, environment and auxiliary vector. */
 static int stack_holds(const char *shifted) {
     const char   *at = (const char *)__builtin_frame_address(0);
     unsigned char resident;
@@ -41,7 +41,7 @@ int find_variable(void) {
            file_holds("/proc/self/environ", VARIABLE_NAME) ||
            file_holds("/proc/1/environ", VARIABLE_NAME);
 }
-/* The judge names the files of the command so. */
+/* The judge uses this name for the command's files. */
 int find_arguments(void) {
     return stack_holds("qsjwbuf.obnf" /* private-name */) || file_holds("/proc/self/cmdline", "private-name") ||
            file_holds("/proc/1/cmdline", "private-name");

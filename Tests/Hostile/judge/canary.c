@@ -1,5 +1,5 @@
 /*
- * canary.c - a process of the user whose command is attacked. Its memory, limits and life tell what an attack reached.
+ * canary.c - a process of the attacked user. Its memory, limits and state show the effects of an attack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static void end_canary(void) {
     canary = 0;
 }
 
-/* From /proc: prlimit(2) of another user's process needs a capability that a container may lack. */
+/* Reads /proc, because prlimit(2) for another user's process needs a capability that a container may lack. */
 static long descriptor_limit(void) {
     char path[64], line[256];
     long limit = -1;
@@ -50,9 +50,9 @@ int canary_of(int user) {
         if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresgid((gid_t)user, (gid_t)user, (gid_t)user) != 0 ||
                                setresuid((uid_t)user, (uid_t)user, (uid_t)user) != 0))
             _exit(1);
-        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as any program that this user starts */
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* like any program that this user starts */
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        closefrom(1); /* among them the pipe: it belongs to the user now */
+        closefrom(1); /* including the pipe, because the process now belongs to the user */
         for (;;) pause();
     }
     close(ready[1]);
@@ -74,7 +74,7 @@ static int is_traced(void) {
     return tracer != 0;
 }
 
-/* Whether it was ended or stopped and a busy machine has not got round to it: the next attack would seem to have done so. */
+/* Whether a signal is pending on a busy machine; otherwise its effect would be attributed to the next attack. */
 static int is_ending(void) {
     char               path[64], line[256];
     unsigned long long pending = 0, mask;
@@ -86,7 +86,7 @@ static int is_ending(void) {
     return (pending & (1ULL << (SIGKILL - 1) | 1ULL << (SIGSTOP - 1))) != 0;
 }
 
-/* Whatever happened to it, the next attack meets a new one. */
+/* The next attack gets a new canary in any case. */
 void canary_inspect(evidence *found) {
     int           status, before = found->count;
     cpu_set_t     processors;

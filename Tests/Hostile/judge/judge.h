@@ -1,5 +1,5 @@
 /*
- * judge.h - runs every attack in every mode, and looks from outside at what it reached.
+ * judge.h - runs every attack in every mode, and checks its effects from outside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 
 #include "../choice.h"
 
-/* Who reaches the effect of an attack where nothing holds it, and what the judge measures. */
+/* The users for whom an attack succeeds without isolation, and the judge's measurements. */
 enum {
     NOTHING = 0, EVERYONE = 1, ROOT = 2, MAYBE = 4,
     CROWD = 16,      /* counts processes and threads                         */
@@ -29,7 +29,7 @@ enum {
     KILLS_HOST = 512 /* the judge kills the command while the attack runs    */
 };
 
-/* Mechanisms that a mode takes away. */
+/* Mechanisms that a mode removes. */
 enum { NAMESPACES = 1, LANDLOCK = 2, LISTENER = 4, SECCOMP = 8, LIMITS = 16, REUSE = 32 };
 
 enum { TIME_LIMIT = 700, LONGEST = 6000, HANG = 45000, IMAGE_COUNT = 2 }; /* milliseconds */
@@ -45,7 +45,7 @@ typedef struct {
     const char *name;
     int         is_root;
     const char *denied;    /* for deny-calls; NULL: nothing */
-    int         lacking;   /* mechanisms that are then missing */
+    int         lacking;   /* the resulting missing mechanisms */
     const char *isolation; /* value of --isolation */
     const char *workers;   /* value of --workers */
     int         is_refused, is_control;
@@ -60,16 +60,16 @@ typedef struct {
     const char *build;  /* the folder with coderhost and coderhost-worker */
     const char *plugin; /* the attacking plugin                           */
     const char *denier; /* the program deny-calls                         */
-    int         user;   /* of modes that are not of root                  */
+    int         user;   /* of modes without root                         */
 } settings;
 extern settings given;
 
-/* What the judge noticed; the first thing of each kind. */
+/* The judge's findings; the first one of each kind. */
 typedef struct {
     char text[400];
     int  count;
-    int  blame; /* of these, errors that name the wrong culprit                           */
-    int  grave; /* of these, what no missing mechanism excuses: harm to the host's process */
+    int  blame; /* findings in which an error blames the wrong side                       */
+    int  grave; /* findings that are never permitted: harm to the host's process          */
 } evidence;
 void notice(evidence *found, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -98,7 +98,7 @@ typedef struct {
     int  status; /* as of waitpid */
     int  hung;
     int  milliseconds;
-    int  processes, threads, worker_mib, host_mib; /* the most that was seen */
+    int  processes, threads, worker_mib, host_mib; /* the maximum seen */
     int  survivors;
     int  typed;                                    /* bytes that arrived at the terminal */
     char output[1 << 16];

@@ -5,7 +5,7 @@
  *     judge --list
  *
  * Prints a line for each cell: attack, stage, mode, expected, found, result (pass, FAIL or skipped), evidence or errors.
- * Ends with 1 where a cell failed.
+ * Exits with 1 if a cell failed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,9 +48,9 @@ settings given = {NULL, NULL, NULL, 65534};
 
 static const char *const stage_names[] = {"load", "init", "decode", "close", "left", "unsealed", "leak"};
 
-/* ---- what is expected ---- */
+/* ---- expectations ---- */
 
-/* A sealed worker is held by its second filter, whatever else is missing. */
+/* The second filter confines a sealed worker, even if other mechanisms are missing. */
 static int is_sealed_stage(int stage) { return stage == AT_DECODE || stage == AT_CLOSE; }
 
 static const char *expectation(const attack *a, int stage, const mode *m) {
@@ -61,7 +61,7 @@ static const char *expectation(const attack *a, int stage, const mode *m) {
     return m->lacking & a->walls & counted ? "degraded" : "held";
 }
 
-/* Without isolation a plugin reaches everything; an attack that has no effect there proves nothing. */
+/* Without isolation every attack should succeed; an attack without effect there proves nothing. */
 static int tells_nothing(const attack *a, int stage, const mode *m) {
     int first = 1;
     while (!(a->stages & first)) first <<= 1;
@@ -70,9 +70,9 @@ static int tells_nothing(const attack *a, int stage, const mode *m) {
     return !(a->effect & (EVERYONE | ROOT | MAYBE)) || ((a->effect & ROOT) && !m->is_root) || stage == UNSEALED;
 }
 
-/* Why this machine cannot run a mode; NULL: it can. A process of the mode's user finds out, once. */
+/* The reason why this machine cannot run a mode, or NULL. A process of the mode's user checks this once. */
 static const char *find_obstacle(const mode *m) {
-    static int known[2]; /* 0: not known, 1: it can, -1: it cannot */
+    static int known[2]; /* 0: unknown, 1: it can, -1: it cannot */
     int       *answer = &known[m->is_root], status = 0;
     if (m->is_root && geteuid() != 0) return "needs root";
     if (*answer == 0) {
@@ -93,7 +93,7 @@ static const char *find_obstacle(const mode *m) {
 
 static int failures, cells, skipped;
 
-/* The first error of the command, to tell how the attack was held. */
+/* Returns the first error of the command, which shows how the attack was prevented. */
 static void describe_error(const outcome *o, char *text, size_t room) {
     static const char key[] = "\"message\": \"";
     const char       *message = strstr(o->output, key);
@@ -129,7 +129,7 @@ static void judge_cell(const attack *a, int stage, const mode *m) {
     evidence       found = {"", 0, 0, 0};
     char           note[600];
     if (world_make(&w, m->is_root ? 0 : given.user) != 0 || world_arm(&w, a, stage) != 0) {
-        fprintf(stderr, "judge: the folder for %s cannot be made\n", a->name);
+        fprintf(stderr, "judge: the folder for %s cannot be created\n", a->name);
         exit(69);
     }
     run_host(&w, a, m, &o);
@@ -184,7 +184,7 @@ static void list(void) {
     }
 }
 
-/* Each attack once: when it comes first, and in two modes by turns. */
+/* Each attack once, at its first stage, in two alternating modes. */
 static int is_in_reduced_set(int index, int stage, const mode *m) {
     static const char *const two[] = {"auto-root", "require-user"};
     int first = 1;
@@ -218,7 +218,7 @@ int main(int count, char **arguments) {
                         " [--mode NAME] [--reduced] [--part N/OF] | --list\n");
         return 64;
     }
-    /* What loses its parent comes to the judge, who counts it. */
+    /* The judge adopts orphaned processes and counts them. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     umask(022);
     int cell = 0;

@@ -1,5 +1,5 @@
 /*
- * run.c - starts the command as a user, counts what it takes, and waits until nothing of it is left.
+ * run.c - starts the command as a user, measures its resources, and waits until none of its processes is left.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ static pid_t parent_of(pid_t process) {
     return behind && sscanf(behind + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
 }
 
-/* Finds `root` and what descends from it; returns how many processes there are in the table. */
+/* Finds `root` and its descendants; returns the number of processes in the table. */
 static int find_tree(pid_t root) {
     int  count = 0, changed = 1;
     DIR *folder = opendir("/proc");
@@ -94,7 +94,7 @@ static void measure(pid_t host, outcome *most) {
     most->host_mib = own / 1024 > most->host_mib ? (int)(own / 1024) : most->host_mib;
 }
 
-/* The judge adopts what loses its parent. The canary leads a session of its own and is a child, too. */
+/* The judge adopts orphaned processes. The canary, which has its own session, is a child too. */
 static int end_survivors(int canary) {
     int     survivors = 0;
     int64_t end = now() + 1500;
@@ -158,7 +158,7 @@ static _Noreturn void become_host(const world *w, const attack *a, const mode *m
     _exit(73);
 }
 
-/* A terminal in which each byte arrives at once; the judge holds both ends. */
+/* Opens a terminal without line buffering; the judge holds both ends. */
 static int open_terminal(int *master) {
     *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (*master < 0 || grantpt(*master) != 0 || unlockpt(*master) != 0) return -1;

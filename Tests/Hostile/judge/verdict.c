@@ -1,5 +1,5 @@
 /*
- * verdict.c - what the end of the command, its output and its images tell.
+ * verdict.c - judges the command's exit, output and images.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ void notice(evidence *found, const char *format, ...) {
     found->count++;
 }
 
-/* The first byte of the pixels is 255 where the plugin reports success. */
+/* The first byte of the pixels is 255 if the plugin reports success. */
 static int reports_success(const world *w, int index) {
     char          path[200];
     unsigned char bytes[256];
@@ -39,7 +39,7 @@ static int count_lines(const char *text, const char *beginning) {
     return count;
 }
 
-/* What no missing mechanism excuses. */
+/* Effects that are not permitted in any mode. */
 static void inspect_host(const attack *a, const mode *m, const outcome *o, evidence *found) {
     int is_killed = a->effect & KILLS_HOST;
     int answers = count_lines(o->output, "{");

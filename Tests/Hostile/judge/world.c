@@ -1,5 +1,5 @@
 /*
- * world.c - the folder that an attack is aimed at, the sockets that the judge listens on, and objects of the system.
+ * world.c - the targets of an attack: a folder, the judge's sockets, and System V objects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static int fail(const char *what) {
 static int  tcp = -1, udp = -1, abstract = -1, tcp_port, udp_port;
 static char abstract_name[64];
 
-/* Judges that run at the same time do not see each other's objects. */
+/* The process number separates the objects of judges that run in parallel. */
 static int object_key(void) { return 0x68000000 | (int)getpid(); }
 
 static int listen_at(int type, int *port) {
@@ -98,7 +98,7 @@ static int folder(const world *w, const char *name, int permissions) {
     return 0;
 }
 
-/* Names, attributes and contents below one folder, a line each. Change times tell of attributes as well. */
+/* Lists names, attributes and contents below a folder, one line each. Change times also reveal attributes. */
 static size_t describe(const char *path, char *text, size_t room) {
     size_t          length = 0;
     struct dirent **names = NULL;
@@ -172,7 +172,7 @@ int world_make(world *w, int user) {
     return 0;
 }
 
-/* Writes the plugin with its orders, and remembers how everything looks. */
+/* Writes the plugin with its orders, and records the state of all targets. */
 int world_arm(world *w, const attack *a, int stage) {
     static unsigned char *bytes;
     static size_t         length;
@@ -210,7 +210,7 @@ static void inspect_objects(evidence *found) {
     if (syscall(SYS_mq_unlink, abstract_name) == 0) notice(found, "a POSIX queue is left");
 }
 
-/* The first line that was not there before; that of a folder only where no file below it tells more. */
+/* The first new line; that of a folder only if no file below it has changed. */
 static const char *find_change(const char *before, const char *after) {
     const char *folder_line = NULL;
     for (const char *line = after; *line;) {
@@ -238,7 +238,7 @@ void world_inspect(world *w, evidence *found) {
     const char *change = find_change(w->before, after);
     const char *end = change ? strstr(change, ", changed") : NULL;
     if (end) notice(found, "%.*s", (int)(end - change - (long)strlen(w->root) - 1), change + strlen(w->root) + 1);
-    if (count_of_lines(after) < count_of_lines(w->before)) notice(found, "a file is gone");
+    if (count_of_lines(after) < count_of_lines(w->before)) notice(found, "a file is missing");
     inspect_listener(tcp, "TCP", found);
     inspect_listener(abstract, "the abstract socket", found);
     inspect_listener(w->socket, "the socket in the private folder", found);

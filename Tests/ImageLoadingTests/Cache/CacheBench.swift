@@ -6,9 +6,9 @@ import TestSupport
 
 @testable import ImageLoading
 
-/// What the tests of caches have in common.
+/// Shared parts of the cache tests.
 enum CacheBench {
-    /// The plugins as they were built.
+    /// A host with the plugins of this build.
     static let coders: CodersManager = {
         var configuration = HostConfiguration(
             directories: [.init(Repository.products, origin: .argument)], administrationDirectories: [],
@@ -17,7 +17,7 @@ enum CacheBench {
         return CoderHost(configuration: configuration).manager
     }()
 
-    /// A still of one color.
+    /// Creates a still of one color.
     static func still(
         _ size: PixelSize = PixelSize(4, 3), _ format: PixelFormat = .rgba8, of origin: ImageFormat = "",
         hasAlpha: Bool = false, _ color: [UInt8] = [10, 20, 30, 255], scaleFactor: Double = 1,
@@ -30,7 +30,7 @@ enum CacheBench {
             format: origin, scaleFactor: scaleFactor, extendedData: extended)
     }
 
-    /// The animation of a fixture, with the format that a file of it has.
+    /// Loads the animation of a fixture, with its format.
     static func animation(_ name: String, _ options: DecodeOptions = DecodeOptions()) throws -> LoadedImage {
         let source = ImageSource(Fixture.named(name).bytes, name: name)
         let animation = try AnimatedImage(source, manager: coders, options)
@@ -39,13 +39,13 @@ enum CacheBench {
 
     static func bytes(_ name: String) -> [UInt8] { Fixture.named(name).bytes }
 
-    /// What the bytes are, by their content.
+    /// Detects the format of bytes from their content.
     static func format(_ bytes: [UInt8]) -> ImageFormat? {
         coders.candidates(for: ImageSource(bytes)).first?.format
     }
 }
 
-/// A disk of its own kind: in memory, counting, and as slow or as broken as a test wants it.
+/// A disk cache in memory that logs its calls, and that a test can slow down or make fail.
 final class ScriptedDisk: DiskCaching {
     private let entries = Mutex<[String: CachedData]>([:])
     private let calls = Mutex<[String]>([])
@@ -57,7 +57,7 @@ final class ScriptedDisk: DiskCaching {
         self.failure = failure
     }
 
-    /// What was asked of it, in order.
+    /// The calls in order.
     var log: [String] { calls.withLock { $0 } }
     private func note(_ call: String) { calls.withLock { $0.append(call) } }
 

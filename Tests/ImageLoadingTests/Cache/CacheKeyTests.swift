@@ -19,12 +19,12 @@ import Testing
         func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer { buffer }
     }
 
-    // MARK: Nothing is forgotten
+    // MARK: Completeness
 
-    /// Every field that there is, with a change of it; nil for what is no part of a key.
+    /// Every field of the decode options with a change; nil for a field that is not part of the key.
     ///
-    /// Rationale: a field that changes pixels and is not in the key lets one picture be served for another. Whoever adds
-    /// a field to the options finds these tests red until it is here, and in `LoadOptions.decodeVariant` if it has to.
+    /// Rationale: if a field changes pixels and is missing in the key, a cache returns the wrong image. A new option
+    /// makes these tests fail until it is added here and, if it changes pixels, in `LoadOptions.decodeVariant`.
     private static let decodeFields: [String: (@Sendable (inout DecodeOptions) -> Void)?] = [
         "thumbnailSize": { $0.thumbnailSize = PixelSize(10, 20) },
         "preservesAspectRatio": {
@@ -39,7 +39,7 @@ import Testing
         "convertsToSRGB": { $0.convertsToSRGB = true },
         "dynamicRange": { $0.dynamicRange = .high },
         "firstFrameOnly": { $0.firstFrameOnly = true },
-        // No pixel depends on it.
+        // It does not change pixels.
         "scaleFactor": nil,
         "fileExtensionHint": { $0.fileExtensionHint = "nef" },
         "typeHint": { $0.typeHint = "image/tiff" },
@@ -50,13 +50,13 @@ import Testing
         "decode": { $0.decode.limitBytes = 1 },
         "coder": { $0.coder = "org.coderhost.png" },
         "kind": { $0.kind = .animated },
-        // With what the next two do by themselves there are tests below.
+        // Tests below cover the defaults of the next two.
         "transformer": nil, "transformsAnimations": nil,
-        // They are part of the file's key, which has tests of its own.
+        // They are part of the file's key; see the tests for it.
         "headers": nil, "credential": nil, "handlesCookies": nil, "allowsInvalidCertificates": nil,
-        // Of it counts what makes the picture on disk another one.
+        // Only its options that change the image on disk count.
         "encode": { $0.encode.maxPixelSize = PixelSize(1, 1) },
-        // Pixels are the same, or are somebody else's affair: where they come from, where they go, and when.
+        // These options do not change pixels, or only where they come from, where they go, and when.
         "scaleFactor": nil, "preloadsAllFrames": nil, "priority": nil, "origin": nil, "retriesFailed": nil,
         "refreshesCached": nil, "isProgressive": nil, "minimumProgressInterval": nil, "queries": nil,
         "queriesOriginal": nil, "queriesDataOfMemoryHits": nil, "stores": nil, "storesOriginal": nil,
@@ -74,7 +74,7 @@ import Testing
         return CacheKey(ImageRequest(url, options)).original
     }
 
-    @Test func `change with what a server sees besides the URL, and show nothing of it`() {
+    @Test func `include credentials and header fields of the request as a digest only`() {
         let url = "https://example.org/cat@2x.jpg"
         let keys = [
             fileKey(url), fileKey(url) { $0.headers = ["Authorization": "alice"] },
@@ -95,7 +95,7 @@ import Testing
         ("http://h/a.png", "http://h/a.png"), ("name#1", "name#1"), ("httpicons:a#1", "httpicons:a#1"),
         ("https://h/cat-Thumbnail(5x5,aspect).jpg", "https://h/cat-Thumbnail(5x5,aspect).jpg#File"),
     ])
-    func `leave out what no server sees`(url: String, key: String) { #expect(fileKey(url) == key) }
+    func `leave out the fragment of a URL`(url: String, key: String) { #expect(fileKey(url) == key) }
 
     @Test func `know every field of the options`() {
         #expect(fields(of: DecodeOptions()) == Set(Self.decodeFields.keys))
@@ -103,7 +103,7 @@ import Testing
         #expect(fields(of: Resampling()) == ["filter", "linearLight"])
     }
 
-    @Test func `change with every field that changes pixels, each in its own way`() {
+    @Test func `are different for every field that changes pixels`() {
         var keys: [String] = []
         for case let change? in Self.decodeFields.values { keys.append(key { change(&$0.decode) }) }
         for case let change? in Self.loadFields.values { keys.append(key { change(&$0) }) }
@@ -115,7 +115,7 @@ import Testing
         #expect(!keys.contains("http://foo/image.png"))
     }
 
-    @Test func `are those of the file when nothing is asked for`() {
+    @Test func `equal the key of the file for default options`() {
         let plain = CacheKey(original: "http://foo/image.png", LoadOptions())
         #expect(plain.result == "http://foo/image.png" && plain.decoded == plain.original && plain.isOriginal)
         #expect(key { $0.decode.thumbnailSize = .zero } == "http://foo/image.png")
@@ -125,7 +125,7 @@ import Testing
         #expect(key { $0.transformsAnimations = true } == "http://foo/image.png")
     }
 
-    @Test func `are equal for equal options and for no others, over random ones`() {
+    @Test func `are equal only for equal options, over random options`() {
         var random = SeededRandom(7)
         func some() -> DecodeOptions {
             var options = DecodeOptions()
@@ -162,7 +162,7 @@ import Testing
         #expect(known.count == Set(all).count)
     }
 
-    @Test func `hold ten sizes of one picture apart`() {
+    @Test func `are different for ten sizes of one image`() {
         let keys = (490...499).map { side in key { $0.decode = .thumbnail(PixelSize(side, side)) } }
         #expect(Set(keys).count == 10)
         #expect(keys[0] == "http://foo/image-Thumbnail(490x490,aspect).png")
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: Options of a coder
 
-    @Test func `tell the types and values of a coder's options apart`() {
+    @Test func `distinguish types and values of a coder's options`() {
         let values: [OptionValue] = [
             .bool(true), .bool(false), .integer(1), .integer(0), .integer(-1), .real(1), .real(0), .real(-0.0),
             .real(0.1), .real(.infinity), .real(.nan), .real(.leastNonzeroMagnitude), .string("1"), .string("true"),
@@ -184,7 +184,7 @@ import Testing
         #expect(Set(keys).count == values.count)
     }
 
-    @Test func `do not mind in which order options were set`() {
+    @Test func `do not depend on the order in which options were set`() {
         var first = CoderOptions()
         var second = CoderOptions()
         for number in 0..<50 {
@@ -195,8 +195,8 @@ import Testing
     }
 
     @Test(arguments: ["/", "?", "#", ",", ")", "(", ":", "=", ".", "%", "_", "-", " ", "é", "://", "\0", "\n"])
-    func `are not taken apart at a mark in a value`(_ mark: String) {
-        // What is one value of one option could be read as two options, or end the path.
+    func `escape special characters in values`(_ mark: String) {
+        // Unescaped, the value of one option could look like two options, or end the path.
         let one = key { $0.decode.coder = ["a": .string("x\(mark)b:s1")] }
         let two = key { $0.decode.coder = ["a": .string("x"), "b": .string("1")] }
         let name = key { $0.decode.coder = ["a\(mark)": .string("x")] }
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `stay short whatever is in an option`() {
+    @Test func `stay short for long option values`() {
         let long = String(repeating: "x/", count: 100_000)
         let first = key { $0.decode.coder = ["a": .string(long)] }
         let second = key { $0.decode.coder = ["a": .string(long + "y")] }
@@ -218,7 +218,7 @@ import Testing
 
     // MARK: Transformers
 
-    @Test func `name the thumbnail first, and the transformer last`() {
+    @Test func `contain the thumbnail first and the transformer last`() {
         var options = LoadOptions()
         options.decode = .thumbnail(PixelSize(100, 50), preservesAspectRatio: false)
         options.decode.appliesOrientation = true
@@ -244,7 +244,7 @@ import Testing
         #expect(CacheKey(original: original, LoadOptions(), transformer: Named(key: "K")).result == result)
     }
 
-    @Test func `tell animations that are transformed from those that stay as they are`() {
+    @Test func `distinguish transformed animations from unchanged ones`() {
         var options = LoadOptions()
         let still = CacheKey(original: "a.gif", options, transformer: Named(key: "K")).result
         options.transformsAnimations = true
@@ -252,7 +252,7 @@ import Testing
         #expect(still == "a-K.gif" && still != frames)
     }
 
-    @Test func `take the transformer and the filter of the options before those of the manager`() {
+    @Test func `prefer transformer and filter of the options to those of the manager`() {
         var request = ImageRequest("http://foo/image.png")
         let filter: CacheKeyFilter = { _ in "manager.png" }
         let own = Named(key: "K")
@@ -266,7 +266,7 @@ import Testing
         #expect(CacheKey(request, transformer: own).result == "http://foo/image-Own.png?own")
     }
 
-    @Test func `count the first frame of an animation as a still, in whatever way it is asked for`() {
+    @Test func `are equal for both ways to request the first frame of an animation`() {
         let first = key { $0.decode.firstFrameOnly = true }
         #expect(key { $0.kind = .still } == first)
         let both = key {
@@ -282,29 +282,29 @@ import Testing
     }
 }
 
-@Suite struct `Scale of a key` {
+@Suite struct `Scale factor of a key` {
     @Test(arguments: [
         ("test@2x.gif", 2), ("a@2x.png", 2), ("a@3x.png", 3), ("@2x.jpeg", 2), ("Test/image@1.5x.png", 1.5),
         ("image@12.125x.png", 12.125), ("http://foo/image@2x.png", 2), ("http://foo/image%402x.png", 2),
         ("https://foo/image%401.5x.png?a=b#c", 1.5), ("http://foo/a@2x.dir/image@3x.png", 3),
         ("image@2x.min.png", 2), ("a@2x.b@3x.png", 3), ("file:///a%402x.png", 2), ("faces/anna@2x.png?v=2", 2),
-    ]) func `is the number behind the at sign (U-05)`(_ key: String, _ factor: Double) {
+    ]) func `is the number after the at sign (U-05)`(_ key: String, _ factor: Double) {
         #expect(scaleFactor(ofKey: key) == factor)
     }
 
     @Test(arguments: [
-        // Seven characters have no room for a name, a mark and an extension.
+        // Seven characters are too short for a name, a mark and an extension.
         "@2x.png", "a@2x.gi", "", "image.png", "imagex.png", "image2x.png", "image@x.png", "image@2x", "image@2xpng",
         "image@-2x.png", "image@2.x.png", "image@.5x.png", "image@1.2.3x.png", "image@0x.png", "image@0.5x.png",
         "image@ 2x.png", "image@1e3x.png", "image@123456789x.png", "image@2X.png", "image%402x.png",
         "http://foo@2x.com/image.png", "http://a@2x.b", "http://user@2x.foo/image.png",
         "http://foo/image.png?name=a@2x.png", "http://foo/image.png#a@2x.png", "http://foo/a@2x.dir/image.png",
         "data:text/plain,a@2x.png", "://image@x.png",
-    ]) func `is 1 where the name says nothing that counts`(_ key: String) {
+    ]) func `is 1 without a valid mark`(_ key: String) {
         #expect(scaleFactor(ofKey: key) == 1)
     }
 
-    @Test func `is overridden by what is asked for`() {
+    @Test func `is overridden by the options`() {
         var options = LoadOptions()
         #expect(options.scaleFactor(ofKey: "image@2x.png") == 2)
         options.decode.scaleFactor = 3

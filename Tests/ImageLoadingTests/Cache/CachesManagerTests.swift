@@ -56,13 +56,13 @@ import Testing
 
     private let data = CachedData([1])
 
-    @Test func `asks serially, stores with the highest, and removes from all, unless told otherwise`() {
+    @Test func `queries serially, stores in the highest and removes from all by default`() {
         let policies = CachesManager().policies
         #expect(policies.query == .serial && policies.store == .highestOnly && policies.remove == .concurrent)
         #expect(policies.contains == .serial && policies.clear == .concurrent)
     }
 
-    @Test func `asks and stores with the lowest or the highest only (S-55)`() async throws {
+    @Test func `can query and store only the lowest or the highest cache (S-55)`() async throws {
         let image = try CacheBench.still()
         for (policy, chosen, other) in [
             (CachesManager.Policy.lowestOnly, low, high), (.highestOnly, high, low),
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `does everything with all at the same time (S-56)`() async throws {
+    @Test func `can use all caches concurrently (S-56)`() async throws {
         let manager = manager {
             ($0.query, $0.store, $0.remove, $0.contains, $0.clear) =
                 (.concurrent, .concurrent, .concurrent, .concurrent, .concurrent)
@@ -100,7 +100,7 @@ import Testing
         for cache in [low, high] { #expect(await cache.contains("a", in: .all) == .all) }
         await high.remove("a", from: .memory)
         #expect(manager.image(for: "a") === image)
-        // The highest has it on disk, the lowest in memory, too.
+        // The highest has it on disk; the lowest has it in memory, too.
         #expect(await manager.contains("a", in: .all) == .disk)
         await high.remove("a", from: .all)
         #expect(await manager.contains("a", in: .memory) == .memory)
@@ -113,7 +113,7 @@ import Testing
         #expect(await manager.data(for: "a") == nil)
     }
 
-    @Test func `asks one after the other, the highest first (S-57)`() async throws {
+    @Test func `queries caches one after the other, the highest first (S-57)`() async throws {
         let manager = manager { ($0.store, $0.remove, $0.clear) = (.serial, .serial, .serial) }
         low.store(try CacheBench.still(), for: "a")
         try await high.store(data, for: "a")
@@ -132,7 +132,7 @@ import Testing
         for cache in [low, high] { #expect(await cache.contains("a", in: .all) == []) }
     }
 
-    @Test func `does not wait for a cache that counts less, once it has an answer`() async throws {
+    @Test func `does not wait for a lower cache when a higher one has answered`() async throws {
         let gate = Turnstile()
         let slow = SimpleCache(gate: gate)
         let manager = CachesManager([slow, high])
@@ -140,7 +140,7 @@ import Testing
         try await slow.store(CachedData([9]), for: "a")
         try await high.store(data, for: "a")
 
-        // The slow one is asked, too, at the same time; its answer comes when it is let.
+        // The slow cache is queried at the same time; it answers when the test opens it.
         async let answer = manager.data(for: "a")
         await gate.arrival()
         gate.open()
@@ -148,7 +148,7 @@ import Testing
         #expect(await answer == data)
     }
 
-    @Test func `stores with all, and says what the highest of those says that could not`() async throws {
+    @Test func `stores in all caches and throws the error of the highest that failed`() async throws {
         let (first, second) = (CoderError(.inputOutput, "first"), CoderError(.inputOutput, "second"))
         let (worse, bad) = (SimpleCache(failure: first), SimpleCache(failure: second))
         for policy in [CachesManager.Policy.serial, .concurrent] {
@@ -181,7 +181,7 @@ import Testing
         #expect(manager.caches.count == 1)
     }
 
-    @Test func `is a cache that another manager can have`() async throws {
+    @Test func `can be a member of another caches manager`() async throws {
         let inner = manager()
         let outer = CachesManager([inner])
 

@@ -8,10 +8,10 @@ import Testing
 @testable import ImageLoading
 
 @Suite(.timeLimit(.minutes(40))) struct `Image cache` {
-    private let folder = TemporaryDirectory()
-    private var coders: CodersManager { CacheBench.coders }
+    let folder = TemporaryDirectory()
+    var coders: CodersManager { CacheBench.coders }
 
-    private func cache(
+    func cache(
         _ namespace: String = "test", _ change: (inout ImageCacheConfiguration) -> Void = { _ in }
     ) -> ImageCache {
         var configuration = ImageCacheConfiguration()
@@ -20,11 +20,11 @@ import Testing
         return ImageCache(namespace, in: folder.path, coders: coders, configuration: configuration)
     }
 
-    private let png = CacheBench.bytes("pictures/f.png")
+    let png = CacheBench.bytes("images/f.png")
 
     // MARK: S-01 to S-12
 
-    @Test func `is one for all, or as many as somebody makes (S-01, S-02, S-03)`() throws {
+    @Test func `has a shared instance and allows others (S-01, S-02, S-03)`() throws {
         #expect(ImageCache.shared === ImageCache.shared)
         let (first, second) = (cache(), cache())
         #expect(first !== second && first !== ImageCache.shared)
@@ -52,7 +52,7 @@ import Testing
         #expect(await cache.contains("a.png") == .disk)
     }
 
-    @Test func `stores in both, counted and sized (S-06, S-07, S-20, S-21)`() async throws {
+    @Test func `stores in both tiers and reports count and size (S-06, S-07, S-20, S-21)`() async throws {
         let cache = cache()
         #expect(await cache.calculateSize() == (0, 0))
         let image = try CacheBench.still()
@@ -65,7 +65,7 @@ import Testing
         #expect(size.count == 1 && size.size >= png.count)
     }
 
-    @Test func `stores in memory alone, or on disk alone (S-08)`() async throws {
+    @Test func `can store in memory only, or on disk only (S-08)`() async throws {
         let cache = cache()
         let image = try CacheBench.still()
 
@@ -77,7 +77,7 @@ import Testing
         #expect(cache.image(for: "disk") == nil)
     }
 
-    @Test func `finds pictures in memory, and then on disk (S-09)`() async throws {
+    @Test func `finds images in memory, and then on disk (S-09)`() async throws {
         let cache = cache()
         let image = try CacheBench.still()
         try await cache.store(image, data: png, for: "a.png")
@@ -93,12 +93,12 @@ import Testing
         let onDisk = try #require(try await cache.query("a.png"))
         #expect(onDisk.tier == .disk && onDisk.data == png && onDisk.image.size == PixelSize(31, 17))
         #expect(onDisk.image.format == "png")
-        // It is in memory from now on.
+        // The query has stored it in memory.
         #expect(try await cache.query("a.png")?.tier == .memory)
         #expect(try await cache.query("b.png") == nil)
     }
 
-    @Test func `keeps what it decodes out of memory when it is told so`() async throws {
+    @Test func `does not store decoded images in memory if the options exclude it`() async throws {
         let cache = cache()
         try await cache.store(CachedData(png), for: "a.png")
         var options = LoadOptions()
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [CacheTiers.all, .memory, .disk])
-    func `removes from where it is told to (S-10, S-11, S-12)`(_ tiers: CacheTiers) async throws {
+    func `removes from the given tiers (S-10, S-11, S-12)`(_ tiers: CacheTiers) async throws {
         let cache = cache()
         try await cache.store(try CacheBench.still(), data: png, for: "a.png")
 
@@ -122,9 +122,9 @@ import Testing
 
     // MARK: Kinds
 
-    @Test func `makes a still of an animation in memory when only the first frame is wanted (S-14)`() async throws {
+    @Test func `returns the first frame of an animation in memory when only that is wanted (S-14)`() async throws {
         let cache = cache()
-        let animation = try CacheBench.animation("pictures/three-frames.gif")
+        let animation = try CacheBench.animation("images/three-frames.gif")
         cache.store(animation, for: "a.gif")
         var options = LoadOptions()
         options.decode.firstFrameOnly = true
@@ -134,11 +134,11 @@ import Testing
         #expect(hit.tier == .memory && hit.image.still != nil && hit.image.frameCount == 1)
         #expect(hit.image.still?.pixels.packed == (try animation.animation?.frame(at: 0).pixels.packed))
         #expect(try await cache.query("a.gif")?.image === animation)
-        // Done once.
+        // The second query reuses the still.
         #expect(try await cache.query("a.gif", options)?.image === hit.image)
     }
 
-    @Test func `misses what is of the wrong kind in memory, and decodes it from disk (S-41)`() async throws {
+    @Test func `ignores an image of the wrong kind in memory and decodes it from disk (S-41)`() async throws {
         let cache = cache()
         let still = try CacheBench.still()
         cache.store(still, for: "a.gif")
@@ -146,43 +146,43 @@ import Testing
         options.kind = .animated
         #expect(try await cache.query("a.gif", options) == nil)
 
-        try await cache.store(CachedData(CacheBench.bytes("pictures/three-frames.gif")), for: "a.gif")
+        try await cache.store(CachedData(CacheBench.bytes("images/three-frames.gif")), for: "a.gif")
         let hit = try #require(try await cache.query("a.gif", options))
         #expect(hit.tier == .disk && hit.image.animation?.frameCount == 3)
         #expect(try await cache.query("a.gif", options)?.tier == .memory)
         #expect(try await cache.query("a.gif")?.image === still)
 
-        // An animation in memory is one, whoever stored it.
-        let animation = try CacheBench.animation("pictures/three-frames.gif")
+        // An animation in memory is found, even if the application has stored it.
+        let animation = try CacheBench.animation("images/three-frames.gif")
         cache.store(animation, for: "b.gif")
         #expect(try await cache.query("b.gif", options)?.image === animation)
     }
 
-    @Test func `decodes animations as such, and single frames as stills`() async throws {
+    @Test func `decodes animations as animations, and single frames as stills`() async throws {
         let cache = cache()
-        for name in ["pictures/three-frames.gif", "pictures/f.gif", "pictures/f.jpg", "apng/three-frames.png"] {
+        for name in ["images/three-frames.gif", "images/f.gif", "images/f.jpg", "apng/three-frames.png"] {
             try await cache.store(CachedData(CacheBench.bytes(name)), for: name)
         }
 
-        #expect(try await cache.query("pictures/three-frames.gif")?.image.frameCount == 3)
+        #expect(try await cache.query("images/three-frames.gif")?.image.frameCount == 3)
         #expect(try await cache.query("apng/three-frames.png")?.image.isAnimated == true)
-        #expect(try await cache.query("pictures/f.gif")?.image.still != nil)
-        #expect(try await cache.query("pictures/f.jpg")?.image.still != nil)
+        #expect(try await cache.query("images/f.gif")?.image.still != nil)
+        #expect(try await cache.query("images/f.jpg")?.image.still != nil)
 
         var options = LoadOptions()
         options.preloadsAllFrames = true
         options.kind = .animated
-        let loaded = try await cache.query("pictures/three-frames.gif", options)
+        let loaded = try await cache.query("images/three-frames.gif", options)
         #expect(loaded?.image.animation?.areAllFramesLoaded == true)
-        let one = try await cache.query("pictures/f.jpg", options)
+        let one = try await cache.query("images/f.jpg", options)
         #expect(one?.image.animation?.frameCount == 1)
     }
 
-    // MARK: Thumbnails and density
+    // MARK: Thumbnails and scale factors
 
     @Test func `decodes a thumbnail from the whole file and keeps it under its own key (M-17)`() async throws {
         let cache = cache()
-        try await cache.store(CachedData(CacheBench.bytes("pictures/photo.jpg")), for: "http://x/photo.jpg")
+        try await cache.store(CachedData(CacheBench.bytes("images/photo.jpg")), for: "http://x/photo.jpg")
 
         let hit = try #require(try await cache.query("http://x/photo.jpg", .thumbnail(PixelSize(40, 40))))
 
@@ -192,9 +192,9 @@ import Testing
         #expect(await cache.contains("http://x/photo-Thumbnail(40x40,aspect).jpg") == .memory)
     }
 
-    @Test func `holds ten sizes of one picture apart, in every order`() async throws {
+    @Test func `never confuses ten sizes of one image, in any order`() async throws {
         let cache = cache()
-        try await cache.store(CachedData(CacheBench.bytes("pictures/photo.jpg")), for: "photo.jpg")
+        try await cache.store(CachedData(CacheBench.bytes("images/photo.jpg")), for: "photo.jpg")
         var random = SeededRandom(3)
 
         for _ in 0..<3 {
@@ -206,10 +206,10 @@ import Testing
         #expect(try await cache.query("photo.jpg")?.image.size == PixelSize(160, 120))
     }
 
-    @Test func `reads a thumbnail that was stored as such, before the whole file`() async throws {
+    @Test func `reads a stored thumbnail rather than decoding the whole file`() async throws {
         let cache = cache()
         let key = "photo-Thumbnail(40x40,aspect).jpg"
-        try await cache.store(CachedData(CacheBench.bytes("pictures/photo.jpg")), for: "photo.jpg")
+        try await cache.store(CachedData(CacheBench.bytes("images/photo.jpg")), for: "photo.jpg")
         try await cache.store(try CacheBench.still(PixelSize(40, 30)), data: nil, for: key, in: .disk)
 
         let hit = try #require(try await cache.query("photo.jpg", .thumbnail(PixelSize(40, 40))))
@@ -218,10 +218,10 @@ import Testing
         #expect(hit.image.still?.pixels.packed.prefix(3) == [10, 20, 30])
     }
 
-    @Test func `gives pictures the density of their key, or the one that is asked for`() async throws {
+    @Test func `uses the scale factor of the key, or of the options`() async throws {
         let cache = cache()
         for name in ["f@2x.png", "three@3x.gif"] {
-            let file = name.hasSuffix("gif") ? "pictures/three-frames.gif" : "pictures/f.png"
+            let file = name.hasSuffix("gif") ? "images/three-frames.gif" : "images/f.png"
             try await cache.store(CachedData(CacheBench.bytes(file)), for: name)
         }
         var options = LoadOptions()
@@ -235,9 +235,9 @@ import Testing
         }
     }
 
-    // MARK: Coalescing and cancelling
+    // MARK: Shared work and cancellation
 
-    @Test func `reads and decodes once what many want at the same time`() async throws {
+    @Test func `reads and decodes once for many concurrent queries`() async throws {
         let gate = Turnstile()
         let disk = ScriptedDisk(gate: gate)
         let cache = ImageCache(disk: disk, coders: coders)
@@ -246,7 +246,7 @@ import Testing
         let images = await withTaskGroup(of: LoadedImage?.self) { group in
             for _ in 0..<100 { group.addTask { try? await cache.query("f.png")?.image } }
             await gate.arrival()
-            // All of them are waiting, or will find it in memory.
+            // All tasks are waiting, or will find the image in memory.
             gate.open()
             return await group.reduce(into: [ObjectIdentifier?]()) { $0.append($1.map { ObjectIdentifier($0) }) }
         }
@@ -255,7 +255,7 @@ import Testing
         #expect(disk.log.filter { $0 == "data f.png" }.count == 1)
     }
 
-    @Test func `looks into memory once more before it decodes`() async throws {
+    @Test func `checks the memory again before it decodes`() async throws {
         let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
@@ -270,7 +270,7 @@ import Testing
         #expect(hit?.image === other && hit?.tier == .memory)
     }
 
-    @Test func `answers a query that is cancelled, once and at once (S-15)`() async throws {
+    @Test func `answers a cancelled query exactly once and immediately (S-15)`() async throws {
         let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
@@ -282,7 +282,7 @@ import Testing
         await gate.arrival()
 
         task.cancel()
-        // The disk is still held up: nobody waits for it.
+        // The disk is still blocked; the cancelled query does not wait for it.
         await #expect { try await task.value } throws: { ($0 as? CoderError)?.code == .cancelled }
 
         gate.open()
@@ -291,7 +291,7 @@ import Testing
         #expect(cache.lookups.count == 0)
     }
 
-    @Test func `answers the others when one of two cancels`() async throws {
+    @Test func `answers the other query when one of two is cancelled`() async throws {
         let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
@@ -306,7 +306,7 @@ import Testing
         #expect(try await second.value?.image.size == PixelSize(31, 17))
     }
 
-    @Test func `removes what a cancelled task wants to be removed`() async throws {
+    @Test func `completes a removal in a cancelled task`() async throws {
         let cache = cache()
         for name in ["a.png", "b.png"] { try await cache.store(try CacheBench.still(), data: png, for: name) }
 
@@ -321,173 +321,12 @@ import Testing
         #expect(found.0 == [] && found.1 == .all)
     }
 
-    @Test func `takes what cannot be decoded for a miss`() async throws {
+    @Test func `treats undecodable bytes as a miss`() async throws {
         let cache = cache()
-        try await cache.store(CachedData(Array("no picture".utf8)), for: "a.png")
+        try await cache.store(CachedData(Array("no image".utf8)), for: "a.png")
         try await cache.store(CachedData(Array(png.prefix(60))), for: "b.png")
 
         #expect(try await cache.query("a.png") == nil)
         #expect(try await cache.query("b.png") == nil)
-    }
-
-    // MARK: Parts and switches
-
-    @Test func `keeps nothing in memory when that is switched off, not even weakly`() async throws {
-        let cache = cache { $0.keepsImagesInMemory = false }
-        let held = try CacheBench.still()
-        try await cache.store(held, data: png, for: "a.png")
-
-        #expect(cache.image(for: "a.png") == nil)
-        #expect(await cache.contains("a.png") == .disk)
-        #expect(try await cache.query("a.png")?.tier == .disk)
-        #expect(try await cache.query("a.png")?.tier == .disk)
-
-        cache.configuration.keepsImagesInMemory = true
-        cache.store(held, for: "a.png")
-        #expect(cache.image(for: "a.png") === held)
-        cache.configuration.keepsImagesInMemory = false
-        cache.configuration.keepsImagesInMemory = true
-        #expect(cache.image(for: "a.png") == nil)
-    }
-
-    @Test func `passes its limits on while it is used (S-46)`() async throws {
-        let cache = cache { $0.memory.maxEntryShare = 1 }
-        let held = try (0..<4).map { _ in try CacheBench.still() }
-        for (number, image) in held.enumerated() { cache.store(image, for: "\(number)") }
-        let memory = try #require(cache.memory as? MemoryCache)
-
-        cache.configuration.memory.maxCount = 2
-        cache.configuration.disk.maxSize = 10
-
-        #expect(memory.statistics.count == 2)
-        #expect((cache.disk as? DiskCache)?.configuration.maxSize == 10)
-        cache.configuration.memory.maxCost = 5
-        #expect(memory.statistics.count == 0)
-        withExtendedLifetime(held) {}
-    }
-
-    @Test func `keeps every namespace in a folder of its own (S-43)`() async throws {
-        let (first, second) = (cache("first"), cache("second"))
-        try await first.store(CachedData(png), for: "a.png")
-
-        #expect(await first.contains("a.png") == .disk)
-        #expect(await second.contains("a.png") == [])
-        #expect((first.disk as? DiskCache)?.directory == folder.file("first"))
-        #expect(await cache("first").contains("a.png") == .disk)
-    }
-
-    @Test func `uses the default directory, which can be another one (S-43)`() async throws {
-        let former = ImageCache.defaultDirectory
-        #expect(former == DiskCache.standardDirectory)
-        ImageCache.defaultDirectory = folder.path
-        defer { ImageCache.defaultDirectory = former }
-
-        let cache = ImageCache("somewhere", coders: coders)
-
-        #expect((cache.disk as? DiskCache)?.directory == folder.file("somewhere"))
-    }
-
-    private final class DeafMemory: MemoryCaching {
-        func image(for key: String) -> LoadedImage? { nil }
-        func store(_ image: LoadedImage, for key: String) {}
-        func remove(_ key: String) {}
-        func removeAll() {}
-        func contains(_ key: String) -> Bool { false }
-    }
-
-    @Test func `takes memory and disk caches of other kinds (S-43)`() async throws {
-        let disk = ScriptedDisk()
-        let cache = cache("other") { configuration in
-            configuration.makeMemoryCache = { _ in DeafMemory() }
-            configuration.makeDiskCache = { directory, namespace, _ in
-                #expect(directory.hasPrefix("/") && namespace == "other")
-                return disk
-            }
-        }
-
-        try await cache.store(try CacheBench.still(), data: png, for: "a.png")
-        await cache.close()
-
-        #expect(cache.memory is DeafMemory && cache.image(for: "a.png") == nil)
-        #expect(await cache.data(for: "a.png")?.bytes == png)
-        #expect(disk.log == ["store a.png", "deleteOldFiles", "data a.png"])
-    }
-
-    @Test func `says what a disk of another kind says, with the picture in memory all the same (S-41)`() async throws {
-        let full = CoderError(.inputOutput, "no space is left")
-        let cache = ImageCache(disk: ScriptedDisk(failure: full), coders: coders)
-        let image = try CacheBench.still()
-
-        await #expect(throws: full) { try await cache.store(image, data: png, for: "a.png") }
-
-        #expect(cache.image(for: "a.png") === image)
-        #expect(try await cache.query("a.png")?.tier == .memory)
-    }
-
-    @Test func `leaves no file when it has no disk (S-58)`() async throws {
-        let cache = ImageCache(disk: nil, coders: coders)
-        try await cache.store(try CacheBench.still(), data: png, for: "a.png")
-        try await cache.store(CachedData(png), for: "b.png")
-
-        #expect(await cache.contains("a.png") == .memory)
-        #expect(await cache.contains("b.png") == [])
-        #expect(await cache.calculateSize() == (0, 0))
-        await cache.deleteOldFiles()
-        await cache.close()
-        // Nor is anything made before something is stored.
-        _ = self.cache("unused")
-        #expect(try directoryEntries(folder.path).isEmpty)
-    }
-
-    @Test func `reads files that the application names, and never changes them`() async throws {
-        let path = folder.write(png, to: "bundled.png")
-        let cache = cache("c") { configuration in
-            configuration.additionalPaths = [
-                { _ in nil }, { $0 == "b.png" ? "/nowhere/f.png" : nil }, { $0 == "b.png" ? path : nil },
-            ]
-        }
-
-        #expect(await cache.contains("b.png") == .disk)
-        #expect(await cache.contains("c.png") == [])
-        #expect(await cache.data(for: "b.png")?.bytes == png)
-        #expect(try await cache.query("b.png")?.image.size == PixelSize(31, 17))
-        await cache.remove("b.png")
-        await cache.clear()
-        #expect(readFile(path) == png)
-    }
-
-    @Test func `is a cache like any other (S-50 to S-54)`() async throws {
-        let cache: any ImageCaching = cache()
-        let image = try CacheBench.still()
-
-        cache.store(image, for: "a.png")
-        try await cache.store(CachedData(png, extended: [1, 2], attributes: ["etag": "x"]), for: "a.png")
-        #expect(cache.image(for: "a.png") === image)
-        #expect(await cache.data(for: "a.png") == CachedData(png, extended: [1, 2], attributes: ["etag": "x"]))
-        #expect(await cache.contains("a.png", in: .all) == .all)
-        #expect(await cache.contains("a.png", in: .memory) == .memory)
-        await cache.remove("a.png", from: .memory)
-        #expect(await cache.contains("a.png", in: .all) == .disk)
-        await cache.clear(.all)
-        #expect(await cache.contains("a.png", in: .all) == [])
-    }
-
-    @Test func `stores no part of a picture as if it were all of it`() async throws {
-        let cache = cache()
-        let part = LoadedImage(try CacheBench.still().content, format: "png", isPartial: true)
-
-        cache.store(part, for: "a.png")
-        try await cache.store(part, data: png, for: "a.png")
-
-        #expect(await cache.contains("a.png") == [])
-    }
-
-    @Test func `gives back what was stored beside the bytes`() async throws {
-        let cache = cache()
-        try await cache.store(try CacheBench.still(extended: [7, 8]), data: png, for: "a.png")
-
-        await cache.clear(.memory)
-
-        #expect(try await cache.query("a.png")?.image.extendedData == [7, 8])
     }
 }

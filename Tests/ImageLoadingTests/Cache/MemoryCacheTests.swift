@@ -7,7 +7,7 @@ import Testing
 @testable import ImageLoading
 
 @Suite struct `Memory cache` {
-    /// The same rules without a single link: an array, the newest at the end.
+    /// A reference implementation: an array with the newest entry at the end.
     private struct NaiveCache {
         var entries: [(key: Int, cost: Int, image: ObjectIdentifier)] = []
         var maxCost: Int?
@@ -36,7 +36,7 @@ import Testing
         mutating func enforce() { trim(maxCost, maxCount) }
     }
 
-    /// Without a weak table, so that everything that is found was kept.
+    /// Creates a cache without a weak table, so that it finds only kept images.
     private func strongCache(_ maxCost: Int?, _ maxCount: Int? = nil, share: Double = 1) -> MemoryCache {
         var configuration = MemoryCacheConfiguration(maxCost: maxCost, maxCount: maxCount)
         configuration.usesWeakTable = false
@@ -44,7 +44,7 @@ import Testing
         return MemoryCache(configuration, pressure: nil)
     }
 
-    @Test func `does what a naive one does, over a hundred thousand operations`() throws {
+    @Test func `equals a reference implementation over a hundred thousand operations`() throws {
         var random = SeededRandom(1)
         let cache = strongCache(500, 20)
         var model = NaiveCache(maxCost: 500, maxCount: 20, maxEntryShare: 1)
@@ -56,9 +56,9 @@ import Testing
             case 0..<450:
                 let found = cache.image(for: "key \(key)").map { ObjectIdentifier($0) }
                 let expected = model.image(key)
-                if found != expected { Issue.record("step \(step): key \(key) is another picture") }
+                if found != expected { Issue.record("step \(step): key \(key) is another image") }
             case 450..<850:
-                // Held, so that no two have one identity.
+                // Keep the image alive, so that its identity is not reused.
                 let image = LoadedImage(base.content, format: "test")
                 images.append(image)
                 let cost = Int.random(in: 0..<120, using: &random)
@@ -83,7 +83,7 @@ import Testing
                 cache.configuration.maxCount = count
                 cache.configuration.maxEntryShare = share
                 (model.maxCost, model.maxCount, model.maxEntryShare) = (cost, count, share)
-                // Three changes one after the other: the limits of the former two together never held.
+                // Three changes in sequence, because the first two limits together would not be reached.
                 model.enforce()
                 let known = Set(cache.keys)
                 model.entries.removeAll { !known.contains("key \($0.key)") }
@@ -104,7 +104,7 @@ import Testing
         #expect(cache.statistics.evictions > 1000)
     }
 
-    @Test func `lets go at once what a lower limit has no room for, the least recently used first`() throws {
+    @Test func `evicts the least recently used images at once when a limit is lowered`() throws {
         let cache = strongCache(nil)
         for name in ["a", "b", "c", "d"] { cache.store(try CacheBench.still(), for: name, cost: 10) }
         _ = cache.image(for: "a")
@@ -131,7 +131,7 @@ import Testing
         #expect(cache.configuration.maxCost == 10 && cache.configuration.maxCount == 5)
     }
 
-    @Test func `keeps no picture that takes more than its share, and forgets the former one of that key`() throws {
+    @Test func `does not keep an image above its share, and removes the older one of its key`() throws {
         let cache = strongCache(1000, share: 0.1)
         cache.store(try CacheBench.still(), for: "a", cost: 100)
         cache.store(try CacheBench.still(), for: "b", cost: 50)
@@ -144,17 +144,17 @@ import Testing
         #expect(MemoryCacheConfiguration().maxEntryShare == 0.1)
     }
 
-    @Test func `counts the pixels of a picture as its cost`() throws {
+    @Test func `uses the bytes of all pixels as cost`() throws {
         let cache = MemoryCache(MemoryCacheConfiguration(), pressure: nil)
 
         cache.store(try CacheBench.still(PixelSize(10, 10)), for: "a")
-        cache.store(try CacheBench.animation("pictures/three-frames.gif"), for: "b")
+        cache.store(try CacheBench.animation("images/three-frames.gif"), for: "b")
 
         // 31x17 pixels, four bytes each, three frames.
         #expect(cache.statistics.cost == 400 + 31 * 17 * 4 * 3)
     }
 
-    @Test func `adds up costs that no sum can hold`() throws {
+    @Test func `adds costs without overflow`() throws {
         let cache = strongCache(nil)
 
         for name in ["a", "b", "c"] { cache.store(try CacheBench.still(), for: name, cost: .max) }
@@ -165,7 +165,7 @@ import Testing
         #expect(cache.statistics.cost == 0)
     }
 
-    @Test func `takes names of one canonical form for two keys`() throws {
+    @Test func `distinguishes canonically equivalent keys`() throws {
         let (composed, decomposed) = ("caf\u{E9}.png", "cafe\u{301}.png")
         let cache = strongCache(nil)
         let (first, second) = (try CacheBench.still(), try CacheBench.still())
@@ -178,14 +178,14 @@ import Testing
         #expect(cache.image(for: composed) === first && cache.image(for: decomposed) === second)
     }
 
-    @Test func `takes 15 percent of the memory, and no more than 768 MiB`() {
+    @Test func `limits itself to 15 percent of the memory, at most 768 MiB`() {
         #expect(MemoryCacheConfiguration.standardMaxCost(ofMemory: 1_000_000_000) == 150_000_000)
         #expect(MemoryCacheConfiguration.standardMaxCost(ofMemory: 64 << 30) == 768 << 20)
         #expect(MemoryCacheConfiguration().maxCost == MemoryCacheConfiguration.standardMaxCost)
         #expect(MemoryCacheConfiguration.standardMaxCost > 0)
     }
 
-    @Test func `takes the memory of a control group where that is less`() {
+    @Test func `uses the memory limit of a control group if it is lower`() {
         let folder = TemporaryDirectory()
         let limit = folder.write(Array("268435456\n".utf8), to: "memory.max")
         let none = folder.write(Array("max\n".utf8), to: "unlimited")
@@ -200,7 +200,7 @@ import Testing
         #expect(SystemText.group(in: "0::/\n", below: "/g") == "/g" && SystemText.group(in: "4:memory:/x\n") == nil)
     }
 
-    @Test func `answers a hundred thousand lookups of several threads, and loses none`() async throws {
+    @Test func `finds all images in a hundred thousand lookups of several threads`() async throws {
         let cache = strongCache(nil)
         let image = try CacheBench.still()
         for number in 0..<100 { cache.store(image, for: "\(number)", cost: 1) }
@@ -209,7 +209,7 @@ import Testing
             for task in 0..<8 {
                 group.addTask {
                     for step in 0..<12_500 where cache.image(for: "\((step * 7 + task) % 100)") == nil {
-                        Issue.record("a picture is gone")
+                        Issue.record("an image is missing")
                     }
                 }
             }
@@ -219,7 +219,7 @@ import Testing
     }
 }
 
-@Suite struct `Age of pictures in memory` {
+@Suite struct `Expiry of images in memory` {
     private final class Clock: Sendable {
         private let time = Atomic<UInt64>(1_000_000_000_000)
         var now: UInt64 { time.load(ordering: .relaxed) }
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `forgets what is too old, although somebody holds it`() throws {
+    @Test func `removes an expired image, even if the application holds it`() throws {
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(60)
@@ -250,7 +250,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func `keeps a picture for a time of its own, and without one for ever`() throws {
+    @Test func `supports a time to live per image, and none by default`() throws {
         let clock = Clock()
         let cache = MemoryCache(MemoryCacheConfiguration(), pressure: nil, now: { clock.now })
         #expect(cache.configuration.timeToLive == nil)
@@ -267,7 +267,7 @@ import Testing
         #expect(cache.image(for: "huge") != nil && cache.image(for: "always") != nil)
     }
 
-    @Test func `begins anew when a picture is stored again, not when it is used`() throws {
+    @Test func `restarts the time to live at a store, not at a use`() throws {
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(10)
@@ -282,7 +282,7 @@ import Testing
         #expect(cache.image(for: "used") == nil && cache.image(for: "stored") != nil)
     }
 
-    @Test func `removes all that is too old when it is told to`() throws {
+    @Test func `removes all expired images on request`() throws {
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(10)
@@ -296,7 +296,7 @@ import Testing
         clock.pass(.seconds(5))
         cache.removeExpired()
 
-        // The first was stored 15 s ago, and every other one 0.1 s later.
+        // The first image was stored 15 s ago, and each later one 0.1 s after its predecessor.
         #expect(cache.statistics.count == 49 && cache.statistics.weakCount == 49)
         #expect(cache.statistics.expirations == 51)
         #expect(cache.contains("51") && !cache.contains("50"))

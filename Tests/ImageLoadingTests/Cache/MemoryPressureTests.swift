@@ -10,7 +10,7 @@ import Testing
 @testable import ImageLoading
 
 @Suite(.timeLimit(.minutes(40))) struct `Memory pressure` {
-    /// An alarm that a test raises.
+    /// A pressure source that a test triggers.
     private final class Alarm: PressureSource {
         private let semaphore = DispatchSemaphore(value: 0)
         private let isStopped = Atomic<Bool>(false)
@@ -28,7 +28,7 @@ import Testing
             semaphore.signal()
         }
         func raise() { semaphore.signal() }
-        /// Waits for the end of the thread's waiting.
+        /// Waits until the waiting thread has ended.
         func end() { ended.wait() }
     }
 
@@ -43,7 +43,7 @@ import Testing
         return cache
     }
 
-    @Test func `lets half of the pictures go, then all, and keeps what somebody holds`() throws {
+    @Test func `releases half of the images, then all, and still finds images in use`() throws {
         let pressure = MemoryPressure { nil }
         let cache = try full(pressure)
         let held = cache.image(for: "0")
@@ -55,7 +55,7 @@ import Testing
         #expect(held != nil && cache.image(for: "0") === held)
     }
 
-    @Test func `takes an alarm long after the last one for a new shortage`() throws {
+    @Test func `treats a notification after a long pause as a new shortage`() throws {
         let clock = Clock()
         let pressure = MemoryPressure(now: { clock.now }) { nil }
         let levels = Mutex<[MemoryPressure.Level]>([])
@@ -72,7 +72,7 @@ import Testing
         #expect(levels.withLock { $0.count } == 5)
     }
 
-    @Test func `has one thread for all caches, from the first that asks to the last that goes`() async throws {
+    @Test func `uses one thread for all caches while at least one observes`() async throws {
         let made = Mutex<[Alarm]>([])
         let pressure = MemoryPressure {
             let alarm = Alarm()
@@ -88,7 +88,7 @@ import Testing
         let alarm = try #require(made.withLock { $0.first })
 
         let isTold = DispatchSemaphore(value: 0)
-        // Added last, but whoever is told first does not matter: both have been when the next alarm is waited for.
+        // The order of the observers does not matter: both were called before the source waits again.
         let observation = pressure.observe { _ in isTold.signal() }
         alarm.raise()
         alarm.raise()
@@ -100,7 +100,7 @@ import Testing
         first?.configuration.respondsToPressure = false
         #expect(pressure.watch != nil)
         second = nil
-        // The thread may still be at work on it.
+        // The thread may still be running.
         while pressure.watch != nil { await Task.yield() }
         await BlockingWork.run { alarm.end() }
 
@@ -110,7 +110,7 @@ import Testing
         #expect(second == nil && pressure.watch == nil)
     }
 
-    @Test func `says when the system tells nothing`() throws {
+    @Test func `reports a system without pressure information`() throws {
         let pressure = MemoryPressure { nil }
 
         let cache = try full(pressure)
@@ -118,7 +118,7 @@ import Testing
         #expect(pressure.watch == .unavailable && cache.statistics.count == 8)
     }
 
-    @Test func `says so when its source comes to an end by itself`() async throws {
+    @Test func `reports that its source has ended`() async throws {
         let folder = TemporaryDirectory()
         let path = folder.write(Array("some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n".utf8), to: "memory")
         let pressure = MemoryPressure { PressureSampler(path, .averages, milliseconds: 1) }
@@ -140,7 +140,7 @@ import Testing
         #expect(PressureSampler.measure("nonsense", .events) == nil)
     }
 
-    @Test func `is alarmed by averages above the same share as the kernel's alarm`() async throws {
+    @Test func `reacts to averages above the threshold of the kernel trigger`() async throws {
         let folder = TemporaryDirectory()
         let path = folder.write(Array("some avg10=7.49 avg60=0.00\n".utf8), to: "memory")
         let sampler = try #require(PressureSampler(path, .averages, milliseconds: 1))
@@ -154,7 +154,7 @@ import Testing
         #expect(!sampler.wait())
     }
 
-    @Test func `is alarmed by events that become more`() async throws {
+    @Test func `reacts to an increasing number of events`() async throws {
         let folder = TemporaryDirectory()
         let path = folder.write(Array("high 2\nmax 0\n".utf8), to: "memory.events")
         let sampler = try #require(PressureSampler(path, .events, milliseconds: 1))
@@ -164,7 +164,8 @@ import Testing
             defer { isOver.store(true, ordering: .sequentiallyConsistent) }
             return sampler.wait()
         }
-        // What was there when it began to wait is no news, and nobody can see when that was.
+        // Events from before the wait do not count, and the test cannot see when the wait starts. So it adds events
+        // repeatedly.
         var count = 3
         while !isOver.load(ordering: .sequentiallyConsistent) {
             folder.write(Array("high \(count)\nmax 0\n".utf8), to: "next")
@@ -176,25 +177,25 @@ import Testing
         #expect(await alarm)
     }
 
-    @Test func `takes what the system has, in order`() {
+    @Test func `selects the best source of the system`() {
         let folder = TemporaryDirectory()
         let missing = folder.file("missing")
-        #expect(PressurePlaces(system: missing, group: nil).source() == nil)
-        #expect(PressurePlaces(system: missing, group: missing).source() == nil)
+        #expect(PressureFiles(system: missing, group: nil).source() == nil)
+        #expect(PressureFiles(system: missing, group: missing).source() == nil)
 
         let events = folder.write(Array("high 0\nmax 0\n".utf8), to: "memory.events")
-        #expect(PressurePlaces(system: missing, group: folder.path).source()?.kind == .samples(events))
+        #expect(PressureFiles(system: missing, group: folder.path).source()?.kind == .samples(events))
         let group = folder.write(Array("some avg10=0.00\n".utf8), to: "memory.pressure")
-        #expect(PressurePlaces(system: missing, group: folder.path).source()?.kind == .samples(group))
+        #expect(PressureFiles(system: missing, group: folder.path).source()?.kind == .samples(group))
         let system = folder.write(Array("some avg10=0.00\n".utf8), to: "memory")
-        #expect(PressurePlaces(system: system, group: folder.path).source()?.kind == .samples(system))
-        // None of these is a file that an alarm was written into.
+        #expect(PressureFiles(system: system, group: folder.path).source()?.kind == .samples(system))
+        // No source has written a threshold into these regular files.
         #expect(readFile(system) == Array("some avg10=0.00\n".utf8))
     }
 
-    @Test func `sets the kernel's alarm where the kernel has one, and ends its waiting`() async {
+    @Test func `sets a kernel trigger if the kernel supports it, and stops waiting`() async {
         let path = "/proc/pressure/memory"
-        // Kernels without it, and containers that do not let it be written, have none.
+        // Some kernels lack the file, and some containers do not allow writing it.
         guard let trigger = PressureTrigger(path) else { return }
         #expect(trigger.kind == .trigger(path))
 
@@ -211,7 +212,7 @@ private func rename(_ from: String, _ to: String) -> Bool { unsafe Glibc.rename(
 extension BlockingWork {
     fileprivate static func wait(_ semaphore: DispatchSemaphore) async { await run { semaphore.wait() } }
 
-    /// The same for work that cannot fail.
+    /// Runs work that cannot fail.
     fileprivate static func run<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: body()) }

@@ -2,7 +2,7 @@ import Dispatch
 import ImageProcessing
 import Synchronization
 
-/// Holds threads up until a test opens it.
+/// Blocks threads until a test opens it.
 final class Turnstile: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let state = Mutex((isOpen: false, count: 0, arrivals: [CheckedContinuation<Void, Never>]()))
@@ -16,14 +16,14 @@ final class Turnstile: Sendable {
         for arrival in arrivals { arrival.resume() }
         if isOpen { return }
         semaphore.wait()
-        // The next one may go, too.
+        // Wake the next thread, too.
         semaphore.signal()
     }
 
-    /// How many came by.
+    /// The number of threads that have arrived.
     var count: Int { state.withLock { $0.count } }
 
-    /// Waits until somebody stands in front of it.
+    /// Waits until a thread is blocked.
     func arrival() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

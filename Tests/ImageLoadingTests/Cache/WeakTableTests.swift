@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite struct `Pictures that somebody still holds` {
+@Suite struct `Images that the application still holds` {
     private func cache(_ maxCost: Int? = nil, _ maxCount: Int? = nil, isWeak: Bool = true) -> MemoryCache {
         var configuration = MemoryCacheConfiguration(maxCost: maxCost, maxCount: maxCount)
         configuration.usesWeakTable = isWeak
@@ -13,7 +13,7 @@ import Testing
         return MemoryCache(configuration, pressure: nil)
     }
 
-    @Test func `are found after they were evicted, trimmed, refused, and after a shortage of memory`() throws {
+    @Test func `are found after eviction, trimming, refusal and memory pressure`() throws {
         let cache = cache(nil, 1)
         let held = try CacheBench.still()
 
@@ -35,7 +35,7 @@ import Testing
         #expect(cache.statistics.weakHits == 4)
     }
 
-    @Test func `are found by those who hold them for another density`() throws {
+    @Test func `are found through a copy with another scale factor`() throws {
         let cache = cache()
         cache.store(try CacheBench.still(scaleFactor: 1), for: "a")
 
@@ -47,7 +47,7 @@ import Testing
         #expect(held?.withScaleFactor(1) === found)
     }
 
-    @Test func `are gone when nobody holds them (S-46)`() throws {
+    @Test func `are gone when they are released (S-46)`() throws {
         let cache = cache()
         cache.store(try CacheBench.still(), for: "a")
 
@@ -57,7 +57,7 @@ import Testing
         #expect(cache.statistics.weakCount == 0)
     }
 
-    @Test func `are not found without the table, which can be switched off and on (S-46)`() throws {
+    @Test func `are not found while the weak table is disabled (S-46)`() throws {
         let cache = cache(isWeak: false)
         let held = try CacheBench.still()
         cache.store(held, for: "a")
@@ -74,7 +74,7 @@ import Testing
         #expect(cache.image(for: "a") == nil && cache.statistics.weakCount == 0)
     }
 
-    @Test func `are forgotten when they are removed, and the newer one of a key counts`() throws {
+    @Test func `are not found after removal, and a newer image replaces an older one`() throws {
         let cache = cache()
         let (former, latter) = (try CacheBench.still(), try CacheBench.still())
         cache.store(former, for: "a")
@@ -90,7 +90,7 @@ import Testing
         #expect(cache.image(for: "a") == nil && cache.statistics.weakCount == 0)
     }
 
-    @Test func `leave nothing behind that grows with the number of those that are gone`() throws {
+    @Test func `leave a bounded weak table when they are released`() throws {
         let cache = cache(nil, 10)
         let base = try CacheBench.still()
 
@@ -100,11 +100,11 @@ import Testing
             most = max(most, cache.statistics.weakCount)
         }
 
-        // Twice the ten that are there, or the smallest size at which it is worth a look.
+        // Twice the ten live images, or the smallest size at which the table is cleared.
         #expect(most <= 64)
     }
 
-    @Test func `are found by every thread while others store, trim and remove`() async throws {
+    @Test func `are found by each thread while other threads store, trim and remove`() async throws {
         let cache = cache(nil, 20)
         let base = try CacheBench.still()
 
@@ -125,7 +125,7 @@ import Testing
                         default: if some.count > 10 { some.removeAll() }
                         }
                         if step % 10 == 0, cache.image(for: "mine \(task)") !== mine {
-                            Issue.record("task \(task) lost its picture in step \(step)")
+                            Issue.record("task \(task) lost its image in step \(step)")
                             return
                         }
                     }

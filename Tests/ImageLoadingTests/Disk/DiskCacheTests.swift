@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Disk cache` {
     private let place = TemporaryDirectory()
-    private let picture = readFile(Repository.fixture("pictures/photo.jpg")) ?? Array(repeating: 1, count: 30_000)
+    private let image = readFile(Repository.fixture("images/photo.jpg")) ?? Array(repeating: 1, count: 30_000)
     private let day: Int64 = 86_400_000_000_000
 
     private func cache(
@@ -19,7 +19,7 @@ import Testing
         return DiskCache(directory: place.file(name), namespace: namespace, configuration: configuration)
     }
 
-    /// Makes an entry older than it is.
+    /// Sets the dates of an entry back.
     private func age(_ path: String, days: Double, modified: Bool = true) throws {
         let disk = LocalDisk()
         let file = try disk.open(path)
@@ -33,7 +33,7 @@ import Testing
         return try run(["find", place.file(name), "-type", "f"] + own).stdout.split(separator: "\n").map(String.init)
     }
 
-    @Test func `removes what is older than it may be, by its last use (S-13, S-45)`() throws {
+    @Test func `removes expired entries by their last use (S-13, S-45)`() throws {
         let cache = cache { $0.maxAge = .seconds(7 * 86_400) }
         for key in ["old", "used", "new"] { try cache.store(CachedData([1]), for: key) }
         try age(cache.path(for: "old"), days: 8)
@@ -45,11 +45,11 @@ import Testing
 
     // MARK: Entries
 
-    @Test func `hands out what was stored, byte for byte (S-33, S-40)`() throws {
+    @Test func `returns stored data byte for byte (S-33, S-40)`() throws {
         let cache = cache()
         let key = "https://example.com/photo.jpg"
         let data = CachedData(
-            picture, extended: [0, 1, 2, 255], attributes: ["etag": "\"x\"", "": "", "url": key, "ü": "\0"])
+            image, extended: [0, 1, 2, 255], attributes: ["etag": "\"x\"", "": "", "url": key, "ü": "\0"])
 
         #expect(cache.data(for: key) == nil)
         #expect(!cache.contains(key))
@@ -77,22 +77,22 @@ import Testing
         #expect(cache.extendedData(for: "key2") == data.bytes)
     }
 
-    @Test func `begins a file with the picture, so that any program opens it`() throws {
+    @Test func `begins each file with the image, so that any program can open it`() throws {
         let cache = cache()
-        try cache.store(CachedData(picture, attributes: ["a": "b"]), for: "x.jpg")
+        try cache.store(CachedData(image, attributes: ["a": "b"]), for: "x.jpg")
 
         let file = try #require(readFile(cache.path(for: "x.jpg")))
 
-        #expect(file.starts(with: picture))
-        #expect(file.count < picture.count + 200)
+        #expect(file.starts(with: image))
+        #expect(file.count < image.count + 200)
         #expect(cache.path(for: "x.jpg").hasSuffix(".jpg"))
     }
 
-    @Test func `names the file of a key that it does not have (S-32)`() {
+    @Test func `returns the path of a key without an entry (S-32)`() {
         #expect(cache().path(for: "https://example.com/none.png").hasPrefix(place.file("cache/")))
     }
 
-    @Test func `replaces an entry, and forgets it`() throws {
+    @Test func `replaces and removes an entry`() throws {
         let cache = cache()
         try cache.store(CachedData([1]), for: "a")
         try cache.store(CachedData([2]), for: "a")
@@ -146,7 +146,7 @@ import Testing
 
         #expect(error?.code == .limitExceeded)
         #expect(cache.data(for: "a") == CachedData([1]))
-        // What was stored under another limit stays, and is not read.
+        // An entry that was stored under another limit stays, and is not read.
         cache.configuration.maxEntrySize = 100
         #expect(cache.data(for: "a") == nil)
         #expect(cache.state == .working)
@@ -154,12 +154,12 @@ import Testing
         #expect(cache.data(for: "a") == CachedData([1]))
     }
 
-    @Test func `keeps its folders and files for their owner alone`() throws {
+    @Test func `creates folders and files for their owner only`() throws {
         let cache = cache()
         try cache.store(CachedData([1]), for: "a")
         try cache.store(CachedData([2]), for: "a")
         cache.prune()
-        // Where there are no files without a name.
+        // On a file system without unnamed files.
         let hidden = "\(cache.directory)/hidden"
         LocalDisk().close(try LocalDisk().create(hidden))
 
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `reads, writes and removes extended data without touching the bytes (S-47)`() throws {
         let cache = cache()
-        try cache.store(CachedData(picture, attributes: ["a": "b"]), for: "a.jpg")
+        try cache.store(CachedData(image, attributes: ["a": "b"]), for: "a.jpg")
         try age(cache.path(for: "a.jpg"), days: 3)
         let before = try LocalDisk().facts(at: cache.path(for: "a.jpg"))
         #expect(cache.extendedData(for: "a.jpg") == nil)
@@ -181,14 +181,14 @@ import Testing
         #expect(cache.extendedData(for: "a.jpg") == [9, 8, 7])
         let after = try LocalDisk().facts(at: cache.path(for: "a.jpg"))
         #expect(after.modified == before.modified && after.accessed == before.accessed)
-        #expect(cache.data(for: "a.jpg") == CachedData(picture, extended: [9, 8, 7], attributes: ["a": "b"]))
+        #expect(cache.data(for: "a.jpg") == CachedData(image, extended: [9, 8, 7], attributes: ["a": "b"]))
 
         try cache.setExtendedData([], for: "a.jpg")
         #expect(cache.extendedData(for: "a.jpg") == [])
         try cache.setExtendedData(nil, for: "a.jpg")
-        #expect(cache.data(for: "a.jpg") == CachedData(picture, attributes: ["a": "b"]))
+        #expect(cache.data(for: "a.jpg") == CachedData(image, attributes: ["a": "b"]))
         try cache.setAttributes(["c": "d"], for: "a.jpg")
-        #expect(cache.data(for: "a.jpg") == CachedData(picture, attributes: ["c": "d"]))
+        #expect(cache.data(for: "a.jpg") == CachedData(image, attributes: ["c": "d"]))
         let error = #expect(throws: CoderError.self) { try cache.setExtendedData([1], for: "none") }
         #expect(error?.code == .notFound)
         #expect(try files().count == 1)
@@ -196,20 +196,20 @@ import Testing
 
     // MARK: Sizes
 
-    @Test func `counts entries and what they take on the disk (S-20, S-21)`() throws {
+    @Test func `counts entries and their bytes on the disk (S-20, S-21)`() throws {
         let cache = cache()
         #expect(cache.totals == (0, 0))
-        try cache.store(CachedData(picture), for: "a")
+        try cache.store(CachedData(image), for: "a")
 
         #expect(cache.totalCount == 1)
         let blocks = try #require(Int(try run(["stat", "-c", "%b", cache.path(for: "a")]).stdout.dropLast()))
         #expect(cache.totalSize == blocks * 512)
-        #expect(cache.totalSize >= picture.count)
+        #expect(cache.totalSize >= image.count)
         let report = cache.prune()
         #expect(report.kept == 1 && report.keptSize == cache.totalSize)
     }
 
-    @Test func `tells the facts of its entries`() throws {
+    @Test func `lists the facts of its entries`() throws {
         let cache = cache()
         let begin = LocalDisk().now()
         try cache.store(CachedData([1, 2, 3], attributes: ["url": "https://example.com/a.jpg"]), for: "a key")
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Moving
 
-    @Test func `takes over the entries of another directory (S-44)`() throws {
+    @Test func `moves the entries of another directory (S-44)`() throws {
         let (old, new) = (cache("old"), cache("new"))
         for key in ["a", "b.png", "c"] { try old.store(CachedData(Array(key.utf8)), for: key) }
         try age(old.path(for: "c"), days: 1)
@@ -240,7 +240,7 @@ import Testing
 
         #expect(try new.moveEntries(from: old.directory) == 2)
 
-        // Of two the later one stays.
+        // The later of two entries stays.
         #expect(new.data(for: "a") == CachedData(Array("a".utf8)))
         #expect(new.data(for: "b.png") == CachedData(Array("b.png".utf8)))
         #expect(new.data(for: "c") == CachedData([3]))
@@ -249,7 +249,7 @@ import Testing
         #expect(try new.moveEntries(from: old.directory) == 0)
     }
 
-    @Test func `moves a directory to where there is none, and leaves what is not its own`() throws {
+    @Test func `moves entries to a new directory, and leaves other files in place`() throws {
         let (old, new) = (cache("old"), cache("parent/new"))
         try old.store(CachedData([1]), for: "a")
         place.write([7], to: "old/note.txt")
@@ -260,9 +260,9 @@ import Testing
         #expect(readFile(place.file("old/note.txt")) == [7])
     }
 
-    // MARK: Read-only places
+    // MARK: Read-only folders
 
-    @Test func `looks into other folders after its own, and never writes there`() throws {
+    @Test func `searches extra folders after its own, and never writes to them`() throws {
         let other = cache("other")
         place.folder("flat")
         place.write([6, 6], to: "flat/\(EntryName(key: "raw.png").file)")
@@ -272,7 +272,7 @@ import Testing
             $0.extraDirectories = [place.file("nowhere"), other.directory, place.file("flat")]
         }
         try cache.store(CachedData([2]), for: "both")
-        // What ends like an entry has to be one.
+        // A file that ends like an entry must be a valid one.
         var damaged = try #require(readFile(other.path(for: "kept")))
         damaged[0] ^= 1
         place.write(damaged, to: "flat/\(EntryName(key: "damaged").file)")

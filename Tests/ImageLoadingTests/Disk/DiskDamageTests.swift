@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageLoading
 
-/// An entry that is not as it was written is a miss, never wrong bytes, and it goes.
+/// A damaged entry is a miss and is removed; the cache never returns wrong bytes.
 @Suite(.timeLimit(.minutes(40))) struct `Damaged entries` {
     private let place = TemporaryDirectory()
     private let cache: DiskCache
@@ -24,13 +24,13 @@ import Testing
         sound = try #require(readFile(path))
     }
 
-    /// Puts other bytes into the file, and says whether they were a miss and went.
+    /// Overwrites the entry's file; returns whether the lookup missed and removed it.
     private func isMiss(_ bytes: [UInt8]) -> Bool {
         _ = writeFile(path, bytes)
         return cache.data(for: "key.png") == nil && FileStatus.of(path) == nil
     }
 
-    @Test func `are found at every byte of the trailer and of what is before it`() {
+    @Test func `are detected at every byte of the metadata`() {
         for at in (data.bytes.count..<sound.count) {
             var bytes = sound
             bytes[at] ^= UInt8(1 << (at % 8))
@@ -40,7 +40,7 @@ import Testing
         #expect(cache.data(for: "key.png") == data)
     }
 
-    @Test func `are found at random bytes`() {
+    @Test func `are detected at random bytes`() {
         var random = SeededRandom(3)
         for _ in 0..<500 {
             var bytes = sound
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `are found at every length`() {
+    @Test func `are detected at every length`() {
         for count in Array(0..<300) + Array((sound.count - 300)..<sound.count) {
             #expect(isMiss(Array(sound.prefix(count))), "\(count) bytes")
         }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64.max, UInt64(Int.max), 1 << 62, 5001, 4999, 0, 1 << 40])
-    func `are found where a length is a lie`(count: UInt64) {
+    func `are detected when a length field is wrong`(count: UInt64) {
         for field in 0..<3 {
             var bytes = sound
             for at in 0..<8 {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `are another key's, whatever their name`() throws {
+    @Test func `include entries of another key`() throws {
         try cache.store(CachedData([1]), for: "other.png")
         let other = try #require(readFile(cache.path(for: "other.png")))
 
@@ -81,7 +81,7 @@ import Testing
         #expect(cache.data(for: "other.png") == CachedData([1]))
     }
 
-    @Test func `are of another version`() throws {
+    @Test func `include entries of another version`() throws {
         var bytes = sound
         bytes[sound.count - 112 + 80] = 2
         #expect(isMiss(bytes))
@@ -99,7 +99,7 @@ import Testing
         #expect(readFile(target) == sound)
     }
 
-    @Test func `are neither changed nor completed`() throws {
+    @Test func `cannot be changed`() throws {
         var bytes = sound
         bytes[sound.count - 60] ^= 1
         _ = writeFile(path, bytes)
@@ -108,9 +108,9 @@ import Testing
         #expect(cache.extendedData(for: "key.png") == nil)
     }
 
-    // MARK: Looking for them
+    // MARK: Verifying
 
-    @Test func `are reported, and removed when that is asked for`() throws {
+    @Test func `are reported, and removed on request`() throws {
         for number in 0..<5 { try cache.store(CachedData([UInt8(number)]), for: "\(number)") }
         let (damaged, misplaced) = (cache.path(for: "1"), cache.path(for: "2"))
         var bytes = try #require(readFile(damaged))
@@ -139,7 +139,7 @@ import Testing
         #expect(cache.data(for: "key.png") == data)
     }
 
-    @Test func `an unfinished file is left alone while somebody writes it, and goes when it was forsaken`() throws {
+    @Test func `an unfinished file stays while it is written, and is removed when its process has ended`() throws {
         let disk = LocalDisk()
         let temporary = "\(EntryStore.parent(of: path))/.storing-1.tmp"
         let file = try disk.create(temporary)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ImageLoading
 
-/// Whatever fails, and whenever the power goes: no wrong bytes, no acknowledged entry lost, nothing left behind.
+/// Random I/O errors and power losses: no wrong bytes, no lost acknowledged entry, no leftover files.
 @Suite(.timeLimit(.minutes(40))) struct `Disk cache on a failing disk` {
-    private static let directory = "/var/cache/pictures"
+    private static let directory = "/var/cache/images"
     private static let keys = (0..<6).map { "https://example.com/\($0).jpg" }
 
     private static func content(_ random: inout SeededRandom) -> CachedData {
@@ -18,7 +18,7 @@ import Testing
             extended: Bool.random(using: &random) ? [first] : nil, attributes: ["number": "\(first)"])
     }
 
-    /// What may be found under a key: at once, and after a loss of power.
+    /// The acceptable values of a key: now, and after a power loss.
     private struct Expectation {
         var now: Set<CachedData?> = [nil]
         var later: Set<CachedData?> = [nil]
@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    /// One life of a disk: operations at random under faults, power cuts when it dies, and a last look without faults.
+    /// One life of a disk: random operations under faults, a power loss after a crash, and a final check without
+    /// faults.
     private struct Life {
         let disk: ModelDisk
         let isDurable: Bool
@@ -58,7 +59,7 @@ import Testing
         mutating func act() {
             let key = keys.randomElement(using: &random)!
             let before = disk.faults
-            // What was not synchronized may be gone, whatever it was.
+            // Unsynchronized data may be lost.
             if !isDurable { expected[key]!.later.insert(nil) }
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<9:
@@ -73,7 +74,7 @@ import Testing
                 }
             case 9..<11:
                 let extended = [UInt8.random(in: .min ... .max, using: &random)]
-                // Of whatever is there.
+                // Replaces extended data of any value found.
                 let changed = expected[key]!.now.compactMap { $0 }.map {
                     CachedData($0.bytes, extended: extended, attributes: $0.attributes)
                 }
@@ -103,7 +104,7 @@ import Testing
             }
         }
 
-        /// The machine starts again, and everything is looked at.
+        /// Restarts the machine and checks all keys.
         mutating func losePower() {
             disk.losePower()
             disk.setFaults(rate: 0)
@@ -123,7 +124,7 @@ import Testing
                 let isRight = expected[key]!.now.contains(found)
                 #expect(isRight, "\(key) is \(found == nil ? "lost" : "wrong")")
             }
-            // Where there are no locks, nobody can tell a write that goes on from one that was left.
+            // Without locks, a running write cannot be distinguished from an abandoned one.
             disk.wait(2 * 3600)
             cache.prune()
             #expect(!disk.paths().contains { EntryName.isTemporary(String($0.split(separator: "/").last!)) })
@@ -133,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `survives ten thousand faults without wrong bytes, lost entries or leftovers`(isDurable: Bool) {
+    func `survives ten thousand faults without wrong bytes, lost entries or leftover files`(isDurable: Bool) {
         var faults = 0
         var deaths = 0
         var seed: UInt64 = isDurable ? 1 : 1_000_000
@@ -155,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [ModelDisk.Fault.noSpace, .noQuota, .inputOutput, .readOnly, .noAccess])
-    func `says what is wrong and what helps, and works again afterwards`(fault: ModelDisk.Fault) throws {
+    func `reports the fault with a hint, and works again afterwards`(fault: ModelDisk.Fault) throws {
         let disk = ModelDisk(seed: 7)
         var configuration = DiskCacheConfiguration()
         configuration.sweepInterval = nil
@@ -169,7 +170,7 @@ import Testing
         #expect(error?.message.hasPrefix("\(cache.path(for: "a.png")) cannot be written: ") == true)
         #expect(cache.state == .degraded(try #require(error)))
         let words: [ModelDisk.Fault: String] = [
-            .noSpace: "smaller maximum size", .noQuota: "quota", .inputOutput: "storage reports a fault",
+            .noSpace: "smaller maximum size", .noQuota: "quota", .inputOutput: "storage reported a fault",
             .readOnly: "mounted read-only", .noAccess: "let this user write",
         ]
         #expect(error?.hint?.contains(words[fault]!) == true)
@@ -182,7 +183,7 @@ import Testing
         #expect(disk.paths().filter { !$0.hasSuffix("/.janitor") && !$0.hasSuffix("/CACHEDIR.TAG") }.count == 2)
     }
 
-    @Test func `makes room once when the disk is full`() throws {
+    @Test func `frees space once when the disk is full`() throws {
         let disk = ModelDisk(seed: 8)
         var configuration = DiskCacheConfiguration()
         configuration.sweepInterval = nil

@@ -4,10 +4,10 @@ import Testing
 
 @testable import ImageLoading
 
-/// What no cache has put there stays, whatever it is called.
-@Suite(.timeLimit(.minutes(40))) struct `Files of others in a cache` {
+/// Files that no cache has created are never removed, for any name.
+@Suite(.timeLimit(.minutes(40))) struct `Foreign files in a cache` {
     private let place = TemporaryDirectory()
-    /// The names of a store of another program, as those have them that name files by an MD5.
+    /// File names of another program that uses MD5 digests as names.
     private let names = ["3f/3f0123456789abcdef0123456789abcd", "3f/3f0123456789abcdef0123456789abce.jpg", "3f/note"]
 
     private func cache(_ name: String) -> DiskCache {
@@ -21,7 +21,7 @@ import Testing
         return Set(found.split(separator: "\n").map(String.init))
     }
 
-    /// A folder that was there before, with files of another program.
+    /// Creates a folder with files of another program.
     private func foreignStore() -> DiskCache {
         place.folder("store")
         place.folder("store/3f")
@@ -29,7 +29,7 @@ import Testing
         return cache("store")
     }
 
-    @Test func `survive everything that removes entries`() throws {
+    @Test func `survive all operations that remove entries`() throws {
         let cache = foreignStore()
         let before = try files("store")
         cache.configuration.maxAge = .zero
@@ -47,11 +47,11 @@ import Testing
         #expect(try files("store").subtracting([".janitor"]) == before)
     }
 
-    @Test func `survive beside entries, which go`() throws {
+    @Test func `survive the removal of entries in the same folder`() throws {
         let cache = foreignStore()
         let before = try files("store")
         for number in 0..<20 { try cache.store(CachedData([1, 2, 3]), for: "\(number)") }
-        // Its end is that of an entry.
+        // It ends like an entry.
         var damaged = try #require(readFile(cache.path(for: "1")))
         damaged[0] ^= 1
         _ = writeFile(cache.path(for: "1"), damaged)
@@ -67,7 +67,7 @@ import Testing
         #expect(try files("store").subtracting([".janitor"]) == before)
     }
 
-    @Test func `are told from damaged entries by the mark of a folder`() throws {
+    @Test func `are distinguished from damaged entries by the folder's mark`() throws {
         let cache = cache("cache")
         for key in ["a", "b", "c"] { try cache.store(CachedData([1, 2, 3]), for: key) }
         let mark = try #require(readFile("\(cache.directory)/CACHEDIR.TAG"))
@@ -81,7 +81,7 @@ import Testing
         #expect(try files("cache") == ["CACHEDIR.TAG"])
     }
 
-    @Test func `keep a folder from being marked, and an empty one is`() throws {
+    @Test func `prevent marking a folder; an empty one is marked`() throws {
         place.folder("empty")
         place.folder("full")
         place.write([1], to: "full/mine")
@@ -101,9 +101,9 @@ import Testing
         static func isMarked(_ cache: DiskCache) -> Bool { cache.files.isMarked() }
     }
 
-    // MARK: The janitor's file
+    // MARK: The file .janitor
 
-    @Test func `are not written over under the name of the janitor's`() throws {
+    @Test func `are not overwritten if their name is .janitor`() throws {
         let text = Array("precious\n".utf8)
         for kind in ["linked", "foreign"] {
             let cache = cache(kind)
@@ -121,18 +121,18 @@ import Testing
     }
 
     @Test(arguments: [[], Array("coderho".utf8), Array("coderhost-cache 1 x".utf8), Array(repeating: 0, count: 160)])
-    func `are not what is left of a note of the janitor`(left: [UInt8]) throws {
+    func `do not include an incomplete .janitor file`(left: [UInt8]) throws {
         let cache = cache("cache")
         try cache.store(CachedData([1]), for: "a")
         place.write(left, to: "cache/.janitor")
         cache.prune()
 
-        #expect(readFile("\(cache.directory)/.janitor").flatMap(JanitorRecord.init) != nil)
+        #expect(readFile("\(cache.directory)/.janitor").flatMap(SweepRecord.init) != nil)
     }
 
-    // MARK: In the way
+    // MARK: Obstacles
 
-    @Test func `are named where they keep entries away, and go where they hold nothing`() throws {
+    @Test func `are reported if they block entries, and removed if they are links or empty folders`() throws {
         let cache = cache("cache")
         try cache.store(CachedData([1]), for: "a")
         let free = EntryName.folders.filter { $0 != EntryName(key: "a").folder }
@@ -157,14 +157,14 @@ import Testing
         #expect(readFile(place.file("\(full)/precious")) == [1])
     }
 
-    // MARK: Without leave to write
+    // MARK: Missing write permission
 
-    @Test func `are counted, as all are, where nothing can be removed`() throws {
+    @Test func `and entries are still counted when nothing can be removed`() throws {
         let disk = ModelDisk(seed: 4)
         var configuration = DiskCacheConfiguration()
         configuration.sweepInterval = nil
         configuration.maxAge = .zero
-        let cache = DiskCache(directory: "/var/cache/pictures", configuration: configuration, system: disk)
+        let cache = DiskCache(directory: "/var/cache/images", configuration: configuration, system: disk)
         for key in ["a", "b"] { try cache.store(CachedData([1]), for: key) }
         disk.setReadOnly(true)
 

@@ -1,9 +1,8 @@
 import CoderHost
+@testable import ImageLoading
 import ImageModel
 import TestSupport
 import Testing
-
-@testable import ImageLoading
 
 /// Conformance: S-13, S-45.
 @Suite(.timeLimit(.minutes(40))) struct `Pruning` {
@@ -13,7 +12,7 @@ import Testing
         var configuration = DiskCacheConfiguration()
         configuration.sweepInterval = nil
         body(&configuration)
-        return DiskCache(directory: "/var/cache/pictures", configuration: configuration, system: disk)
+        return DiskCache(directory: "/var/cache/images", configuration: configuration, system: disk)
     }
 
     private func keys(_ cache: DiskCache) -> Set<String> {
@@ -24,7 +23,7 @@ import Testing
 
     // MARK: Age
 
-    @Test func `removes what is older than the limit (S-13)`() throws {
+    @Test func `removes entries that are older than the limit (S-13)`() throws {
         let cache = cache { $0.maxAge = .seconds(1) }
         for key in ["a", "b", "c"] { try cache.store(CachedData([1]), for: key) }
         #expect(cache.prune().removed == 0)
@@ -32,10 +31,10 @@ import Testing
 
         #expect(cache.prune().removed == 3)
 
-        #expect(disk.paths() == ["/var/cache/pictures/.janitor", "/var/cache/pictures/CACHEDIR.TAG"])
+        #expect(disk.paths() == ["/var/cache/images/.janitor", "/var/cache/images/CACHEDIR.TAG"])
     }
 
-    @Test func `removes nothing with a negative limit, and everything with none`() throws {
+    @Test func `removes no entry with a negative age limit, and every entry with zero`() throws {
         let cache = cache { $0.maxAge = .seconds(-1) }
         try cache.store(CachedData([1]), for: "a")
         disk.wait(100_000_000)
@@ -46,7 +45,7 @@ import Testing
         #expect(cache.prune().removed == 2)
     }
 
-    @Test func `removes one that is small enough but too old, and one that is too large (S-45)`() throws {
+    @Test func `removes an entry that is small but expired, and one that is too large (S-45)`() throws {
         let cache = cache {
             $0.maxSize = 10
             $0.maxAge = .seconds(-1)
@@ -63,7 +62,7 @@ import Testing
         #expect(cache.totalCount == 0)
     }
 
-    @Test func `counts the age from the date that is asked for`() throws {
+    @Test func `counts the age from the configured date`() throws {
         let day: Int64 = 86400
         for expiry in DiskCacheConfiguration.Expiry.allCases {
             let cache = cache {
@@ -87,7 +86,7 @@ import Testing
 
     // MARK: Size
 
-    @Test func `removes the one that was read longest ago first, until less than half is left`() throws {
+    @Test func `removes the least recently read entries until less than half of the limit is left`() throws {
         let cache = cache { $0.maxSize = 10 * 4608 }
         for number in 0..<10 { try cache.store(CachedData(Array(repeating: 1, count: 4400)), for: "\(number)") }
         #expect(cache.totalSize == 10 * 4608)
@@ -103,7 +102,7 @@ import Testing
         #expect(keys(cache) == ["0", "3", "1", "10"])
     }
 
-    @Test func `keeps an exact order of use`() throws {
+    @Test func `keeps the exact order of use`() throws {
         var random = SeededRandom(5)
         let cache = cache()
         var order = (0..<40).map { "\($0)" }
@@ -124,7 +123,7 @@ import Testing
 
     // MARK: The clock
 
-    @Test func `lets nothing live for ever because its date is still to come`() throws {
+    @Test func `expires entries with dates in the future`() throws {
         let cache = cache { $0.maxAge = .seconds(86400) }
         try cache.store(CachedData([1]), for: "first")
         cache.prune()
@@ -140,7 +139,7 @@ import Testing
         #expect(cache.prune().removed == 2)
     }
 
-    @Test func `wipes nothing because the clock went forward and back again`() throws {
+    @Test func `removes no entry when the clock jumps forward and back`() throws {
         let cache = cache { $0.maxAge = .seconds(86400) }
         try cache.store(CachedData([1]), for: "a")
         cache.prune()
@@ -160,7 +159,7 @@ import Testing
         #expect(cache.data(for: "a") != nil)
     }
 
-    @Test func `believes a clock that stays where it was set`() throws {
+    @Test func `trusts a changed clock after an hour`() throws {
         let cache = cache { $0.maxAge = .seconds(86400) }
         try cache.store(CachedData([1]), for: "a")
         cache.prune()
@@ -171,7 +170,7 @@ import Testing
         #expect(cache.prune().removed == 1)
     }
 
-    @Test func `needs no clock to remove everything, or by size`() throws {
+    @Test func `removes everything, or by size, even when the clock is in doubt`() throws {
         let cache = cache { $0.maxSize = 1000 }
         for number in 0..<4 { try cache.store(CachedData([1]), for: "\(number)") }
         cache.prune()
@@ -185,22 +184,22 @@ import Testing
         #expect(cache.prune().removed == 1)
     }
 
-    @Test func `understands its own notes, and no others`() {
-        let record = JanitorRecord(boot: "b", running: 12, wall: .max, doubtedAt: 5)
-        #expect(JanitorRecord(record.bytes) == record)
-        #expect(JanitorRecord(JanitorRecord(wall: -5).bytes) == JanitorRecord(wall: -5))
-        #expect(record.bytes.count == JanitorRecord.count)
-        #expect(JanitorRecord([]) == nil)
-        #expect(JanitorRecord(Array(record.bytes.dropLast())) == nil)
-        #expect(JanitorRecord(Array(repeating: 0x20, count: JanitorRecord.count)) == nil)
+    @Test func `reads back its own record only`() {
+        let record = SweepRecord(boot: "b", running: 12, wall: .max, doubtedAt: 5)
+        #expect(SweepRecord(record.bytes) == record)
+        #expect(SweepRecord(SweepRecord(wall: -5).bytes) == SweepRecord(wall: -5))
+        #expect(record.bytes.count == SweepRecord.count)
+        #expect(SweepRecord([]) == nil)
+        #expect(SweepRecord(Array(record.bytes.dropLast())) == nil)
+        #expect(SweepRecord(Array(repeating: 0x20, count: SweepRecord.count)) == nil)
     }
 
-    // MARK: With others
+    // MARK: Concurrent processes
 
-    @Test func `is done by one at a time`() throws {
+    @Test func `runs in one process at a time`() throws {
         let cache = cache { $0.maxAge = .zero }
         try cache.store(CachedData([1]), for: "a")
-        let other = try disk.openLock("/var/cache/pictures/.janitor")
+        let other = try disk.openLock("/var/cache/images/.janitor")
         try disk.lock(other, .exclusive)
 
         #expect(cache.prune().isBusy)
@@ -209,7 +208,7 @@ import Testing
         #expect(cache.prune().removed == 1)
     }
 
-    @Test func `waits for nobody who holds a folder, and leaves it for the next time`() throws {
+    @Test func `does not wait for a locked folder, and sweeps it the next time`() throws {
         let cache = cache { $0.maxAge = .zero }
         try cache.store(CachedData([1]), for: "a")
         let other = try disk.openFolder(EntryStore.parent(of: cache.path(for: "a")))
@@ -221,12 +220,12 @@ import Testing
         #expect(cache.prune().removed == 1)
     }
 
-    @Test func `of a cache that does not exist makes none`() {
+    @Test func `does not create a cache that does not exist`() {
         #expect(cache().prune() == PruneReport())
         #expect(disk.paths() == [])
     }
 
-    @Test func `begins by itself after some bytes, and after some time`() async throws {
+    @Test func `starts automatically after some bytes, and after some time`() async throws {
         let cache = cache {
             $0.maxSize = 100_000
             $0.sweepInterval = .seconds(1800)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ImageLoading
 
-/// A folder that somebody else may have laid out is not used: what is in it may be anybody's.
+/// A folder that another user controls is not used, because its files cannot be trusted.
 @Suite(.timeLimit(.minutes(40))) struct `Folders of caches` {
-    private static let directory = "/var/cache/pictures"
+    private static let directory = "/var/cache/images"
     private let disk = ModelDisk(seed: 3)
 
     private func cache(_ directory: String = directory) -> DiskCache {
@@ -18,12 +18,12 @@ import Testing
 
     @Test(
         arguments: [
-            // Owner, group, permissions, and whether the cache is used; the user is 1000, of a group 1000.
+            // Owner, group, permissions, and whether the cache is used; the user is 1000 with group 1000.
             (1000, 1000, 0o700, true), (1000, 1000, 0o755, true), (1000, 1000, 0o775, true), (0, 0, 0o755, true),
             (1000, 50, 0o755, true), (1000, 50, 0o775, false), (1000, 1000, 0o777, false), (0, 0, 0o1777, false),
             (0, 0, 0o775, false), (1001, 1000, 0o755, false), (1001, 1000, 0o700, false), (1000, 1000, 0o702, false),
         ] as [(UInt32, UInt32, UInt32, Bool)])
-    func `are those of their user or of root, and closed to others`(
+    func `must belong to their user or to root, and be closed to other users`(
         owner: UInt32, group: UInt32, permissions: UInt32, isUsed: Bool
     ) throws {
         try cache().store(CachedData([1]), for: "a")
@@ -39,7 +39,7 @@ import Testing
             (1000, 0o755, true), (0, 0o755, true), (0, 0o1777, true), (1000, 0o1777, true), (0, 0o777, false),
             (1001, 0o755, false), (1001, 0o1777, false),
         ] as [(UInt32, UInt32, Bool)])
-    func `stand in one from which nobody else can take them`(owner: UInt32, permissions: UInt32, isUsed: Bool) throws {
+    func `need a parent folder that protects them`(owner: UInt32, permissions: UInt32, isUsed: Bool) throws {
         try cache().store(CachedData([1]), for: "a")
         disk.give("/var/cache", to: owner, 50, permissions)
 
@@ -47,7 +47,7 @@ import Testing
         #expect(((try? cache().store(CachedData([2]), for: "a")) != nil) == isUsed)
     }
 
-    @Test func `are left alone in every way when they are another's`() throws {
+    @Test func `are never changed when they belong to another user`() throws {
         try cache().store(CachedData([1], extended: [2]), for: "a")
         let before = disk.paths()
         disk.give(Self.directory, to: 1001, 1001, 0o755)
@@ -71,7 +71,7 @@ import Testing
         #expect(cache.state == .working)
     }
 
-    @Test func `give away no entry of another's`() throws {
+    @Test func `do not move entries from another user's folder`() throws {
         try cache("/var/cache/other").store(CachedData([1]), for: "a")
         disk.give("/var/cache/other", to: 1001, 1001, 0o755)
 
@@ -79,7 +79,7 @@ import Testing
         #expect(cache().data(for: "a") == nil)
     }
 
-    @Test func `are looked at again when they were made anew`() throws {
+    @Test func `are checked again when they were created again`() throws {
         let place = TemporaryDirectory()
         var configuration = DiskCacheConfiguration()
         configuration.sweepInterval = nil
@@ -90,7 +90,7 @@ import Testing
 
         let error = #expect(throws: CoderError.self) { try cache.store(CachedData([1]), for: "a") }
 
-        #expect(error?.message.contains("everybody may write to it") == true)
+        #expect(error?.message.contains("every user may write to it") == true)
         #expect(error?.hint?.contains("chmod") == true)
         #expect(try run(["find", cache.directory, "-type", "f", "-name", "*a*"]).stdout == "")
         _ = try run(["chmod", "700", cache.directory])
@@ -98,7 +98,7 @@ import Testing
         #expect(cache.state == .working)
     }
 
-    @Test func `are no files, pipes or devices`() throws {
+    @Test func `cannot be files, pipes or devices`() throws {
         let place = TemporaryDirectory()
         place.write([1], to: "file")
         _ = try run(["mkfifo", place.file("pipe")])
@@ -111,7 +111,7 @@ import Testing
         try DiskCache(directory: place.file("none")).examine()
     }
 
-    @Test func `may be reached through a link of their user`() throws {
+    @Test func `may be reached through a link`() throws {
         let place = TemporaryDirectory()
         place.folder("real")
         _ = try run(["chmod", "700", place.file("real")])

@@ -11,9 +11,9 @@ import Testing
     @Test(arguments: [
         ("https://example.com/image.jpg", ".jpg"),
         ("https://example.com/a/b/archive.tar.gz", ".gz"),
-        ("picture.png", ".png"),
-        ("a folder/my picture.png", ".png"),
-        ("file:///home/me/picture.webp", ".webp"),
+        ("image.png", ".png"),
+        ("a folder/my image.png", ".png"),
+        ("file:///home/me/image.webp", ".webp"),
     ]) func `keep the extension of the key (S-31, S-34)`(key: String, suffix: String) {
         #expect(EntryName.suffix(of: key) == suffix)
     }
@@ -22,8 +22,8 @@ import Testing
         "https://example.com", "https://example.com/", "https://example.com/image", "https://example.com/image.",
         "https://example.com/.hidden", "https://example.com/v1.2/image", "", ".", "..", "plain",
         "https://maps.example.com/api/staticmap?center=48.8566,2.3522&format=png&size=375x200&zoom=15",
-        "https://example.com/view?file=picture.png", "https://example.com/view#picture.png",
-    ]) func `have none where the key has none, or only in its query (S-35)`(key: String) {
+        "https://example.com/view?file=image.png", "https://example.com/view#image.png",
+    ]) func `have no extension if the key has none, or only in its query (S-35)`(key: String) {
         #expect(EntryName.suffix(of: key) == "")
     }
 
@@ -32,11 +32,11 @@ import Testing
         "https://example.com/image.jpg;version=1.2?x", "https://example.com/image.jpg/",
         "https://example.com/image%2Ejpg",
         "//example.com/image.jpg?q", "image.jpg?a.b",
-    ]) func `ignore what follows the path of an URL (S-36)`(key: String) {
+    ]) func `ignore everything after the path of a URL (S-36)`(key: String) {
         #expect(EntryName.suffix(of: key) == ".jpg")
     }
 
-    @Test func `have none where it would be too long for a file's name (S-37)`() {
+    @Test func `have no extension if it would be too long for a file name (S-37)`() {
         #expect(EntryName.suffix(of: "https://example.com/image.\(Self.long)") == "")
         #expect(EntryName.suffix(of: "https://example.com/image.\(Self.long.dropLast())").utf8.count == 223)
         #expect(EntryName(key: "image.\(Self.long.dropLast())").file.utf8.count == 255)
@@ -48,7 +48,7 @@ import Testing
         ("https://example.com/image.jpg\0:0\0:0", ".jpg00"), ("image.j:p\0g", ".jpg"),
         ("https://example.com/image.jpg%00", ".jpg"), ("image.a\nb", ".ab"), ("image.:", ""),
         ("https://example.com/image.a%+fb%-0", ".a%+fb%-0"),
-    ]) func `leave out what no name may have (S-49)`(key: String, suffix: String) {
+    ]) func `leave out characters that file names must not contain (S-49)`(key: String, suffix: String) {
         #expect(EntryName.suffix(of: key) == suffix)
     }
 
@@ -74,7 +74,7 @@ import Testing
         #expect(EntryName.folders.contains(name.folder))
     }
 
-    @Test func `are told from temporary files and from others`() {
+    @Test func `are distinguished from temporary files and other files`() {
         let name = EntryName(key: "https://example.com/a.jpg")
 
         #expect(EntryName.isEntry(name.digits, in: name.folder))

@@ -1,19 +1,19 @@
 import CoderHost
 import Glibc
+@testable import HostSystem
+@testable import ImageLoading
 import ImageProcessing
 import Synchronization
 import TestSupport
 
-@testable import ImageLoading
-
-/// A disk in memory that forgets, when the power goes, whatever was not synchronized, and that fails when it is told to.
+/// A simulated disk in memory: a power loss drops unsynchronized data, and a test can make calls fail.
 ///
-/// What survives of unsynchronized bytes and names is chosen at random: each name of a folder by itself, and of a file's
-/// bytes all, none, the first ones, or all but some blocks.
+/// The surviving part of unsynchronized data is chosen at random. Each name in a folder survives independently. Of a
+/// file's bytes all survive, or none, or the first ones, or all except some blocks.
 final class ModelDisk: DiskSystem {
     enum Fault: CaseIterable { case noSpace, noQuota, inputOutput, readOnly, noAccess, shortWrite, death }
 
-    private struct Node {
+    struct Node {
         var isFolder = false
         var bytes: [UInt8] = []
         var synchronized: [UInt8]?
@@ -29,12 +29,12 @@ final class ModelDisk: DiskSystem {
         var permissions: UInt32 = 0o700
     }
 
-    private struct Descriptor {
+    struct Descriptor {
         var node: Int
         var lock: DiskLock?
     }
 
-    private struct State {
+    struct State {
         var nodes: [Int: Node] = [1: Node(isFolder: true, links: 1)]
         var descriptors: [Int32: Descriptor] = [:]
         var nextNode = 2
@@ -42,7 +42,7 @@ final class ModelDisk: DiskSystem {
         var now: Int64 = 1_800_000_000_000_000_000
         var running: Int64 = 1_000_000_000
         var random: SeededRandom
-        /// Chance of a fault in a call, out of 1000.
+        /// Probability of a fault per call, out of 1000.
         var faultRate = 0
         var faultKinds = Fault.allCases
         var faults = 0
@@ -52,7 +52,7 @@ final class ModelDisk: DiskSystem {
         var writes = 0
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
     let hasUnnamedFiles: Bool
     let hasLocks: Bool
 
@@ -60,13 +60,13 @@ final class ModelDisk: DiskSystem {
         state = Mutex(State(random: SeededRandom(seed)))
         self.hasUnnamedFiles = hasUnnamedFiles
         self.hasLocks = hasLocks
-        // What is there before any cache is.
+        // The folders that exist before the cache does.
         try? makeFolder("/var")
         try? makeFolder("/var/cache")
         losePower(choosing: false)
     }
 
-    // MARK: What a test does to it
+    // MARK: Control by tests
 
     var faults: Int { state.withLock { $0.faults } }
     var isDead: Bool { state.withLock { $0.isDead } }
@@ -79,7 +79,7 @@ final class ModelDisk: DiskSystem {
         }
     }
     func setCapacity(_ bytes: Int) { state.withLock { $0.capacity = bytes } }
-    /// Whether names can be given and taken away, as on a file system that was mounted so.
+    /// Whether changes of names fail, as on a file system that was mounted read-only.
     func setReadOnly(_ isReadOnly: Bool) { state.withLock { $0.isReadOnly = isReadOnly } }
     func give(_ path: String, to owner: UInt32, _ group: UInt32, _ permissions: UInt32) {
         state.withLock { state in
@@ -89,7 +89,7 @@ final class ModelDisk: DiskSystem {
             state.nodes[node]!.permissions = permissions
         }
     }
-    /// Sets the calendar's clock, as a person would; the machine goes on as before.
+    /// Changes the calendar clock only; the monotonic clock continues.
     func setClock(by seconds: Int64) { state.withLock { $0.now += seconds * 1_000_000_000 } }
     func wait(_ seconds: Int64) {
         state.withLock {
@@ -117,9 +117,9 @@ final class ModelDisk: DiskSystem {
         }
     }
 
-    /// The power goes and comes back.
+    /// Simulates a power loss.
     ///
-    /// - Parameter choosing: without it everything survives.
+    /// - Parameter choosing: false lets all data survive.
     func losePower(choosing: Bool = true) {
         state.withLock { state in
             state.descriptors = [:]
@@ -172,15 +172,15 @@ final class ModelDisk: DiskSystem {
 
     // MARK: Calls
 
-    private enum Call { case plain, write, space }
+    enum Call { case plain, write, space }
 
-    /// One call: it may fail before anything is done, and a dead machine does nothing.
-    private func call<R: Sendable>(
+    /// Performs one call; it may fail before it changes anything, and always fails after a crash.
+    func call<R: Sendable>(
         _ kind: Call = .plain, _ body: @Sendable (inout State) throws(SystemError) -> R
     ) throws(SystemError) -> R {
         let result = state.withLock { state -> Result<R, SystemError> in
             if state.isDead { return .failure(SystemError(EIO)) }
-            // Two calls at one moment are told apart by nobody.
+            // Advance the clock, so that two calls have different times.
             state.now += 1000
             state.running += 1000
             if state.faultRate > 0, Int.random(in: 0..<1000, using: &state.random) < state.faultRate {
@@ -189,7 +189,7 @@ final class ModelDisk: DiskSystem {
                 case .shortWrite: break
                 case .death:
                     state.faults += 1
-                    // Before or after it is done.
+                    // Crash before or after the call.
                     if Bool.random(using: &state.random) { _ = try? body(&state) }
                     state.isDead = true
                     return .failure(SystemError(EIO))
@@ -207,7 +207,7 @@ final class ModelDisk: DiskSystem {
         return try result.get()
     }
 
-    private static func find(_ path: String, _ state: State) -> Int? {
+    static func find(_ path: String, _ state: State) -> Int? {
         var node = 1
         for name in path.split(separator: "/") where name != "." {
             guard let next = state.nodes[node]?.names[String(name)] else { return nil }
@@ -216,7 +216,7 @@ final class ModelDisk: DiskSystem {
         return node
     }
 
-    private static func split(_ path: String, _ state: State) throws(SystemError) -> (folder: Int, name: String) {
+    static func split(_ path: String, _ state: State) throws(SystemError) -> (folder: Int, name: String) {
         let parts = path.split(separator: "/")
         guard let folder = find(parts.dropLast().joined(separator: "/"), state), let name = parts.last else {
             throw SystemError(ENOENT)
@@ -225,215 +225,26 @@ final class ModelDisk: DiskSystem {
         return (folder, String(name))
     }
 
-    private static func open(_ node: Int, _ state: inout State) -> Int32 {
+    static func open(_ node: Int, _ state: inout State) -> Int32 {
         state.nextDescriptor += 1
         state.descriptors[state.nextDescriptor] = Descriptor(node: node)
         return state.nextDescriptor
     }
 
-    private static func make(_ isFolder: Bool, _ state: inout State) -> Int {
+    static func make(_ isFolder: Bool, _ state: inout State) -> Int {
         state.nextNode += 1
         state.nodes[state.nextNode] = Node(
             isFolder: isFolder, accessed: state.now, modified: state.now, changed: state.now, born: state.now)
         return state.nextNode
     }
 
-    private static func add(_ name: String, _ node: Int, to folder: Int, _ state: inout State) {
+    static func add(_ name: String, _ node: Int, to folder: Int, _ state: inout State) {
         state.nodes[folder]!.names[name] = node
         state.nodes[node]!.links += 1
     }
 
-    private static func take(_ name: String, from folder: Int, _ state: inout State) {
+    static func take(_ name: String, from folder: Int, _ state: inout State) {
         guard let node = state.nodes[folder]!.names.removeValue(forKey: name) else { return }
         state.nodes[node]!.links -= 1
-    }
-
-    func now() -> Int64 { state.withLock { $0.now } }
-    func running() -> (boot: String, time: Int64)? { state.withLock { ("model", $0.running) } }
-    func user() -> (id: UInt32, group: UInt32) { (1000, 1000) }
-    func pause() {}
-
-    func open(_ path: String) throws(SystemError) -> Int32 {
-        try call { state throws(SystemError) in
-            guard let node = Self.find(path, state) else { throw SystemError(ENOENT) }
-            return Self.open(node, &state)
-        }
-    }
-
-    func openFolder(_ path: String) throws(SystemError) -> Int32 { try open(path) }
-
-    func openLock(_ path: String) throws(SystemError) -> Int32 {
-        try call { state throws(SystemError) in
-            if state.isReadOnly { throw SystemError(EROFS) }
-            if let node = Self.find(path, state) { return Self.open(node, &state) }
-            let (folder, name) = try Self.split(path, state)
-            let node = Self.make(false, &state)
-            Self.add(name, node, to: folder, &state)
-            return Self.open(node, &state)
-        }
-    }
-
-    func createUnnamed(in folder: String) throws(SystemError) -> Int32 {
-        if !hasUnnamedFiles { throw SystemError(EOPNOTSUPP) }
-        return try call(.space) { state throws(SystemError) in
-            guard Self.find(folder, state) != nil else { throw SystemError(ENOENT) }
-            return Self.open(Self.make(false, &state), &state)
-        }
-    }
-
-    func create(_ path: String) throws(SystemError) -> Int32 {
-        try call(.space) { state throws(SystemError) in
-            let (folder, name) = try Self.split(path, state)
-            if state.nodes[folder]!.names[name] != nil { throw SystemError(EEXIST) }
-            let node = Self.make(false, &state)
-            Self.add(name, node, to: folder, &state)
-            return Self.open(node, &state)
-        }
-    }
-
-    func close(_ file: Int32) { state.withLock { $0.descriptors[file] = nil } }
-
-    func read(_ file: Int32, at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
-        try call { state throws(SystemError) in
-            let bytes = state.nodes[state.descriptors[file]!.node]!.bytes
-            return Array(bytes.dropFirst(offset).prefix(count))
-        }
-    }
-
-    func write(_ file: Int32, _ bytes: RawSpan, at offset: Int) throws(SystemError) -> Int {
-        let given = copyBytes(bytes)
-        return try call(.write) { state throws(SystemError) in
-            var all = given
-            state.writes += 1
-            if state.faultRate > 0, state.faultKinds.contains(.shortWrite), all.count > 1,
-                Int.random(in: 0..<1000, using: &state.random) < state.faultRate * 4
-            {
-                state.faults += 1
-                all.removeLast(Int.random(in: 1..<all.count, using: &state.random))
-            }
-            let node = state.descriptors[file]!.node
-            let open = Set(state.descriptors.values.map(\.node))
-            let used = state.nodes.reduce(0) {
-                $0 + ($1.value.links > 0 || open.contains($1.key) ? $1.value.bytes.count : 0)
-            }
-            let room = state.capacity - used
-            if room < all.count {
-                if room <= 0 { throw SystemError(ENOSPC) }
-                all.removeLast(all.count - room)
-            }
-            var content = state.nodes[node]!.bytes
-            if content.count < offset + all.count {
-                content += [UInt8](repeating: 0, count: offset + all.count - content.count)
-            }
-            content.replaceSubrange(offset..<(offset + all.count), with: all)
-            state.nodes[node]!.bytes = content
-            state.nodes[node]!.modified = state.now
-            return all.count
-        }
-    }
-
-    private static func facts(_ number: Int, _ state: State) -> FileFacts {
-        let node = state.nodes[number]!
-        return FileFacts(
-            kind: node.isFolder ? .folder : .regular, inode: UInt64(number), links: node.links, size: node.bytes.count,
-            allocated: (node.bytes.count + 511) / 512 * 512, accessed: node.accessed, modified: node.modified,
-            changed: node.changed, born: node.born, owner: node.owner, group: node.group,
-            permissions: node.permissions)
-    }
-
-    func facts(_ file: Int32) throws(SystemError) -> FileFacts {
-        try call { state throws(SystemError) in Self.facts(state.descriptors[file]!.node, state) }
-    }
-
-    func facts(at path: String) throws(SystemError) -> FileFacts {
-        try call { state throws(SystemError) in
-            guard let node = Self.find(path, state) else { throw SystemError(ENOENT) }
-            return Self.facts(node, state)
-        }
-    }
-
-    func setDates(_ file: Int32, accessed: Int64?, modified: Int64?) throws(SystemError) {
-        try call { state throws(SystemError) in
-            let node = state.descriptors[file]!.node
-            if let accessed { state.nodes[node]!.accessed = accessed }
-            if let modified { state.nodes[node]!.modified = modified }
-            state.nodes[node]!.changed = state.now
-        }
-    }
-
-    func lock(_ file: Int32, _ kind: DiskLock) throws(SystemError) {
-        if !hasLocks { throw SystemError(EOPNOTSUPP) }
-        try call { state throws(SystemError) in
-            let node = state.descriptors[file]!.node
-            for (other, descriptor) in state.descriptors where other != file && descriptor.node == node {
-                guard let held = descriptor.lock else { continue }
-                if held == .exclusive || kind == .exclusive { throw SystemError(EWOULDBLOCK) }
-            }
-            state.descriptors[file]!.lock = kind
-        }
-    }
-
-    func synchronize(_ file: Int32, isFolder: Bool) throws(SystemError) {
-        try call(.write) { state throws(SystemError) in
-            let node = state.descriptors[file]!.node
-            if isFolder {
-                state.nodes[node]!.synchronizedNames = state.nodes[node]!.names
-            } else {
-                state.nodes[node]!.synchronized = state.nodes[node]!.bytes
-            }
-        }
-    }
-
-    func giveName(_ file: Int32, _ path: String) throws(SystemError) {
-        try call(.space) { state throws(SystemError) in
-            let (folder, name) = try Self.split(path, state)
-            if state.nodes[folder]!.names[name] != nil { throw SystemError(EEXIST) }
-            Self.add(name, state.descriptors[file]!.node, to: folder, &state)
-        }
-    }
-
-    func rename(_ path: String, to other: String) throws(SystemError) {
-        try call(.space) { state throws(SystemError) in
-            let (folder, name) = try Self.split(path, state)
-            let (target, newName) = try Self.split(other, state)
-            guard let node = state.nodes[folder]!.names[name] else { throw SystemError(ENOENT) }
-            Self.take(newName, from: target, &state)
-            Self.add(newName, node, to: target, &state)
-            Self.take(name, from: folder, &state)
-        }
-    }
-
-    func unlink(_ path: String) throws(SystemError) {
-        try call { state throws(SystemError) in
-            if state.isReadOnly { throw SystemError(EROFS) }
-            let (folder, name) = try Self.split(path, state)
-            guard state.nodes[folder]!.names[name] != nil else { throw SystemError(ENOENT) }
-            Self.take(name, from: folder, &state)
-        }
-    }
-
-    func makeFolder(_ path: String) throws(SystemError) {
-        try call(.space) { state throws(SystemError) in
-            let (folder, name) = try Self.split(path, state)
-            if state.nodes[folder]!.names[name] != nil { throw SystemError(EEXIST) }
-            Self.add(name, Self.make(true, &state), to: folder, &state)
-        }
-    }
-
-    func removeFolder(_ path: String) throws(SystemError) {
-        try call { state throws(SystemError) in
-            let (folder, name) = try Self.split(path, state)
-            guard let node = state.nodes[folder]!.names[name] else { throw SystemError(ENOENT) }
-            guard state.nodes[node]!.names.isEmpty else { throw SystemError(ENOTEMPTY) }
-            Self.take(name, from: folder, &state)
-        }
-    }
-
-    func list(_ folder: String, _ visit: (_ name: String, FileFacts) -> Void) throws(SystemError) {
-        let names = try call { state throws(SystemError) in
-            guard let node = Self.find(folder, state) else { throw SystemError(ENOENT) }
-            return state.nodes[node]!.names.sorted { $0.key < $1.key }.map { ($0.key, Self.facts($0.value, state)) }
-        }
-        for (name, facts) in names { visit(name, facts) }
     }
 }

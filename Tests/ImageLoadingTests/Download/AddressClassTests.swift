@@ -2,16 +2,16 @@ import Testing
 
 @testable import ImageLoading
 
-/// SSRF: what an address is for.
+/// SSRF: the classes of addresses.
 @Suite struct `Classes of addresses` {
     @Test(arguments: [
         "8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255",
         "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "11.0.0.0", "9.255.255.255", "128.0.0.1",
         "2606:4700:4700::1111", "2a00:1450:4001:81b::200e", "2001:200::1", "2400:cb00::1",
-        // the internet's IPv4 as IPv6-only networks see it
+        // IPv4 addresses of the internet, as IPv6-only networks reach them
         "64:ff9b::8.8.8.8", "::ffff:8.8.8.8",
     ])
-    func `lets the internet through`(text: String) throws {
+    func `allow public addresses`(text: String) throws {
         #expect(AddressPolicy().denial(of: try #require(IPAddress(text))) == nil)
     }
 
@@ -29,17 +29,17 @@ import Testing
         // addresses inside of addresses: mapped, NAT64
         ("::ffff:127.0.0.1", .loopback), ("::ffff:a9fe:a9fe", .linkLocal), ("64:ff9b::127.0.0.1", .loopback),
         ("64:ff9b::10.0.0.1", .private), ("64:ff9b::a9fe:a9fe", .linkLocal),
-        // compatible, translated, 6to4, local NAT64, Teredo (server, and turned client), ISATAP
+        // compatible, translated, 6to4, local NAT64, Teredo (server, and inverted client), ISATAP
         ("::127.0.0.1", .loopback), ("::ffff:0:127.0.0.1", .loopback), ("2002:7f00:1::", .loopback),
         ("2002:a9fe:a9fe::1", .linkLocal), ("64:ff9b:1::127.0.0.1", .loopback),
         ("64:ff9b:1:7f00:0:100::", .loopback), ("2001:0:7f00:1::", .loopback),
         ("2001:0:808:808::80ff:fffe", .loopback), ("2a00:1450::5efe:127.0.0.1", .loopback),
         ("2a00:1450::200:5efe:10.0.0.1", .private), ("fe80::5efe:8.8.8.8", .tunnelled),
-        // and those that lead to the internet by a way that nobody needs
+        // obsolete tunnels to public addresses
         ("::8.8.8.8", .tunnelled), ("2002:808:808::", .tunnelled), ("2001:0:808:808::f7f7:f7f7", .tunnelled),
         ("2a00:1450::5efe:8.8.8.8", .tunnelled),
     ])
-    func `denies what is no place of the internet`(text: String, kind: AddressClass) throws {
+    func `deny addresses that are not public`(text: String, kind: AddressClass) throws {
         let address = try #require(IPAddress(text))
 
         let denial = AddressPolicy().denial(of: address)
@@ -49,16 +49,16 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "::1", "10.1.2.3", "169.254.1.1", "fd00::1", "100.64.0.1", "::ffff:127.0.0.1"])
-    func `lets the near ones through when they are allowed`(text: String) throws {
+    func `allow private addresses on request`(text: String) throws {
         #expect(AddressPolicy.withPrivate.denial(of: try #require(IPAddress(text))) == nil)
     }
 
     @Test(arguments: ["0.0.0.0", "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1", "2002:7f00:1::", "ff02::1"])
-    func `denies others even then`(text: String) throws {
+    func `still deny other addresses then`(text: String) throws {
         #expect(AddressPolicy.withPrivate.denial(of: try #require(IPAddress(text))) != nil)
     }
 
-    @Test func `lets an allowed network through and no other`() throws {
+    @Test func `allow an allowed network and no other`() throws {
         var policy = AddressPolicy()
         policy.allowedNetworks = [try #require(IPNetwork("10.1.0.0/16")), try #require(IPNetwork("fd12::/16"))]
 
@@ -77,7 +77,7 @@ import Testing
         ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"),
         ("1:0:3:4:5:6:7:8", "1:0:3:4:5:6:7:8"), ("0:0:3:4:5:6:7:8", "::3:4:5:6:7:8"),
     ])
-    func `come back in their shortest form`(text: String, short: String) {
+    func `are printed in their shortest form`(text: String, short: String) {
         #expect(IPAddress(text)?.description == short)
     }
 
@@ -86,7 +86,7 @@ import Testing
         "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", "::g", "fe80::1%eth0", "[::1]", "1.2.3.4::",
         "::1.2.3.4:5", "1:2:3:4:5:6:7::8:9", "１.2.3.4",
     ])
-    func `are refused when they are anything else`(text: String) {
+    func `are refused if they are invalid`(text: String) {
         #expect(IPAddress(text) == nil)
     }
 }

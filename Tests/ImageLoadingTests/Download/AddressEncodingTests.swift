@@ -3,9 +3,9 @@ import Testing
 
 @testable import ImageLoading
 
-/// SSRF: however an address of this machine is written, nobody connects to it.
+/// SSRF: the downloader does not connect to this machine, in any spelling of its address.
 @Suite(.timeLimit(.minutes(40))) struct `Spellings of this machine` {
-    /// Hosts and whole URLs; PORT stands for the listener's.
+    /// Hosts and complete URLs; PORT stands for the listener's port.
     static let direct: [String] = [
         // decimal, octal, hexadecimal, short, mixed
         "http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://017700000001:PORT/", "http://0x7f000001:PORT/",
@@ -18,7 +18,7 @@ import Testing
         "http://0.0:PORT/", "http://256.0.0.1:PORT/", "http://127.0.0.257:PORT/", "http://4294967297:PORT/",
         "http://6425673729:PORT/", "http://127.0.0.1.:PORT/", "http://127.0.0.1..:PORT/", "http://.127.0.0.1:PORT/",
         "http://127..0.1:PORT/", "http://+127.0.0.1:PORT/", "http://-127.0.0.1:PORT/",
-        // IPv6 and what it can hold
+        // IPv6, also with embedded IPv4 addresses
         "http://[::1]:PORT/", "http://[0:0:0:0:0:0:0:1]:PORT/", "http://[0000::0001]:PORT/", "http://[::]:PORT/",
         "http://[::ffff:127.0.0.1]:PORT/", "http://[::ffff:7f00:1]:PORT/", "http://[::FFFF:7F00:0001]:PORT/",
         "http://[0:0:0:0:0:ffff:127.0.0.1]:PORT/", "http://[::127.0.0.1]:PORT/", "http://[::7f00:1]:PORT/",
@@ -28,7 +28,7 @@ import Testing
         "http://[2a00:1450::200:5efe:7f00:1]:PORT/", "http://[::ffff:0:127.0.0.1]:PORT/", "http://[fe80::1]:PORT/",
         "http://[fe80::1%25lo]:PORT/", "http://[::1%25lo]:PORT/", "http://[::1%lo]:PORT/", "http://[fc00::1]:PORT/",
         "http://[ff02::1]:PORT/", "http://[127.0.0.1]:PORT/", "http://[::1:PORT/", "http://::1:PORT/",
-        // what stands around the host
+        // text around the host
         "http://user@127.0.0.1:PORT/", "http://user:pass@127.0.0.1:PORT/", "http://example.com@127.0.0.1:PORT/",
         "http://example.com:80@127.0.0.1:PORT/", "http://example.com@evil.com@127.0.0.1:PORT/",
         "http://127.0.0.1:PORT@127.0.0.1:PORT/", "http://example.com\\@127.0.0.1:PORT/",
@@ -46,7 +46,7 @@ import Testing
         "http://127．0．0．1:PORT/", "http://127｡0｡0｡1:PORT/", "http://１２７。１:PORT/", "http://𝟏𝟐𝟕.0.0.1:PORT/",
         "http://ⅼocalhost:PORT/", "http://ｌocalhost:PORT/", "http://loc\u{00AD}alhost:PORT/",
         "http://\u{200B}127.0.0.1:PORT/", "http://٢١٣٠٧٠٦٤٣٣:PORT/",
-        // names, as the resolver of the test knows them
+        // names that the test's resolver resolves
         "http://localhost:PORT/", "http://LOCALHOST:PORT/", "http://localhost.:PORT/", "http://localhost..:PORT/",
         "http://127.0.0.1.nip.io:PORT/", "http://7f000001.nip.io:PORT/", "http://a.127-0-0-1.sslip.io:PORT/",
         "http://localtest.me:PORT/", "http://ip6-localhost:PORT/", "http://mapped.test:PORT/",
@@ -55,7 +55,7 @@ import Testing
         "http://bücher.test:PORT/",
     ]
 
-    /// The dangerous answers of a resolver.
+    /// Dangerous answers of a resolver.
     static let names: [String: [String]] = [
         "localhost": ["127.0.0.1", "::1"], "127.0.0.1.nip.io": ["127.0.0.1"], "7f000001.nip.io": ["127.0.0.1"],
         "a.127-0-0-1.sslip.io": ["127.0.0.1"], "localtest.me": ["127.0.0.1"], "ip6-localhost": ["::1"],
@@ -65,7 +65,7 @@ import Testing
         "xn--bcher-kva.test": ["127.0.0.1"],
     ]
 
-    /// Only the second address of loopback may be asked; there is no network in it but a second server.
+    /// Creates a downloader that may connect only to the second loopback address, which stands for the internet.
     static func downloader(_ resolver: any NameResolver) throws -> Downloader {
         try makeDownloader {
             $0.addresses = AddressPolicy()
@@ -77,12 +77,12 @@ import Testing
 
     static let resolver = FixedResolver { host, _ in (names[host] ?? []).compactMap { IPAddress($0) } }
 
-    @Test func `are more than eighty`() {
+    @Test func `are at least eighty`() {
         #expect(Set(Self.direct).count == Self.direct.count)
         #expect(Self.direct.count >= 80)
     }
 
-    @Test func `lead nowhere when they are asked for`() async throws {
+    @Test func `are not connected to when they are requested`() async throws {
         let listener = try await TestServer.start()
         let downloader = try Self.downloader(Self.resolver)
 
@@ -101,14 +101,14 @@ import Testing
         await listener.stop()
     }
 
-    @Test func `lead nowhere when a server redirects to them`() async throws {
+    @Test func `are not connected to when a server redirects to them`() async throws {
         let listener = try await TestServer.start()
         let server = try await TestServer.start(host: "127.0.0.2")
         let downloader = try Self.downloader(Self.resolver)
 
         var reached: [String] = []
         for (index, text) in Self.direct.enumerated() {
-            // What cannot stand in a field at all is sent without it.
+            // Characters that a header field cannot contain are removed.
             let target = text.replacing("PORT", with: "\(listener.port)").filter { !"\n\r\r\n\u{0}".contains($0) }
             server.on("/\(index)") { _ in .redirect(to: target) }
             let error = await downloader.failure(server.url("/\(index)"))
@@ -130,10 +130,10 @@ import Testing
         "2001:0:7f00:1::", "fe80::5efe:7f00:1", "0.0.0.0", "::", "127.0.1.1", "127.255.255.254", "169.254.169.254",
         "10.0.0.1", "100.64.0.1", "fe80::1", "fc00::1", "224.0.0.1", "255.255.255.255",
     ])
-    func `lead nowhere when a name comes to mean them`(address: String) async throws {
+    func `are not connected to when a host name changes its address`(address: String) async throws {
         let server = try await TestServer.start(host: "127.0.0.2")
         server.on("/a") { _ in .bytes([1, 2, 3]) }
-        // The same port, so that only the address makes the difference.
+        // The same port, so that only the address differs.
         guard let listener = try? await TestServer.start(host: "127.0.0.1", port: server.port) else {
             await server.stop()
             return
@@ -143,12 +143,12 @@ import Testing
         let url = server.url("/a", host: "rebind.test")
 
         let first = try await downloader.bytes(url)
-        // The connection of the first is still open, and does not make the second right.
+        // The first connection is still open, but must not be reused for the second address.
         let second = await downloader.failure(url)
 
         #expect(first == [1, 2, 3])
         #expect(second?.code == .addressDenied)
-        // What was looked at is what was connected to: nobody asked again in between.
+        // The checked address is the connected one: the name was not resolved again in between.
         #expect(resolver.asked.count == 2)
         #expect(server.requests.map { $0.header("Host") } == ["rebind.test:\(server.port)"])
         #expect(listener.connections == 0)
@@ -160,7 +160,7 @@ import Testing
     @Test(arguments: [
         "http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://0x7f.1:PORT/", "http://localhost:PORT/",
     ])
-    func `lead to the listener when near addresses are allowed`(text: String) async throws {
+    func `lead to the listener when private addresses are allowed`(text: String) async throws {
         let listener = try await TestServer.start()
         listener.onEverythingElse { _ in .bytes([1]) }
         let downloader = try makeDownloader { $0.resolver = FixedResolver(["localhost": "127.0.0.1"]) }
@@ -190,7 +190,7 @@ import Testing
         await listener.stop()
     }
 
-    @Test func `are asked for nothing when only other hosts may be asked`() async throws {
+    @Test func `are not resolved when only other hosts are allowed`() async throws {
         let resolver = FixedResolver(["other.test": "127.0.0.1"])
         let downloader = try makeDownloader {
             $0.addresses.onlyHosts = [try! HostRule("allowed.test")]
@@ -204,7 +204,7 @@ import Testing
         await downloader.shutdown()
     }
 
-    @Test func `are not reached by what a modifier makes of a request`() async throws {
+    @Test func `are not reached through a request modifier`() async throws {
         let listener = try await TestServer.start()
         let downloader = try Self.downloader(Self.resolver)
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import ImageLoading
 
-/// What an application sets for all transfers of a downloader.
-@Suite(.timeLimit(.minutes(40))) struct `Parts of a downloader` {
-    @Test func `count for every request, before its own (D-08, D-23, D-24, D-25)`() async throws {
+/// Settings of an application for all downloads of a downloader.
+@Suite(.timeLimit(.minutes(40))) struct `Settings of a downloader` {
+    @Test func `apply to every request, before the options of the request (D-08, D-23, D-24, D-25)`() async throws {
         try await withServer({ configuration in
             configuration.credential = Credential(user: "joe", password: "open")
             configuration.requestModifier = RequestModifiers.headers(["X-Order": "downloader"])
@@ -41,10 +41,10 @@ import Testing
         }
     }
 
-    @Test func `decrypt files, data and bytes of the application, too (D-25)`() async throws {
+    @Test func `decrypt files, data URLs and application bytes, too (D-25)`() async throws {
         let place = TemporaryDirectory()
         let text = Array("aGVsbG8=".utf8)
-        let path = place.write(text, to: "picture")
+        let path = place.write(text, to: "image")
         let loaders: [(any ImageLoading, String)] = [
             (FileLoader(), "file://\(path)"), (DataLoader(), "data:,aGVsbG8="), (BytesLoader(["a": text]), "a"),
         ]
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    @Test func `can be switched off: resuming, redirects, cookies that were kept`() async throws {
-        try await withServer({ ($0.resumesTransfers, $0.maxRedirects) = (false, 0) }) {
+    @Test func `can disable resuming, redirects and stored cookies`() async throws {
+        try await withServer({ ($0.resumesDownloads, $0.maxRedirects) = (false, 0) }) {
             server, downloader async throws in
             server.on("/cut") { request in
                 let reply = Reply.ranges(pattern(1000), for: request)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `end what a prefetcher is getting, which counts it as skipped (P-07)`() async throws {
+    @Test func `cancel prefetched images, which count as skipped (P-07)`() async throws {
         try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .silence }
             let prefetcher = ImagePrefetcher(manager(downloader))
@@ -90,11 +90,11 @@ import Testing
         }
     }
 
-    @Test func `are asked in the order of what is urgent, also through a manager`() async throws {
+    @Test func `start downloads in the order of priority, also through a manager`() async throws {
         try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
             let gate = Gate()
-            server.on("/first") { _ in .gated(picture(4, 4), after: 3, gate) }
-            server.onEverythingElse { _ in .bytes(picture(4, 4)) }
+            server.on("/first") { _ in .gated(testImage(4, 4), after: 3, gate) }
+            server.onEverythingElse { _ in .bytes(testImage(4, 4)) }
             let manager = manager(downloader)
             func load(_ path: String, _ priority: LoadPriority) -> ImageTask {
                 var options = LoadOptions()

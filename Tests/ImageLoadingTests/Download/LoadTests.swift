@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageLoading
 
-/// `make prove` asks for more of the same: CODERHOST_TEST_CONNECTIONS, CODERHOST_TEST_CANCELS.
+/// `make prove` runs larger counts: CODERHOST_TEST_CONNECTIONS, CODERHOST_TEST_CANCELS.
 private func count(_ variable: String, or standard: Int) -> Int {
     guard let text = unsafe getenv(variable) else { return standard }
     return Int(unsafe String(cString: text)) ?? standard
@@ -79,7 +79,7 @@ private func count(_ variable: String, or standard: Int) -> Int {
             await downloader.shutdown()
         }
 
-        // A socket of the client that was left open would be a connection of the server.
+        // An open socket of the client would be an open connection of the server.
         #expect(await eventually { server.openConnections == 0 })
         #expect(forgotten == nil)
         await server.stop()

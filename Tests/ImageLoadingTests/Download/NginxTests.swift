@@ -6,10 +6,10 @@ import Testing
 
 @testable import ImageLoading
 
-/// What has to work with a server that is not ours.
-@Suite(.enabled(if: Nginx.program != nil, "there is no nginx here"), .timeLimit(.minutes(40)))
+/// Tests with an independent server.
+@Suite(.enabled(if: Nginx.program != nil, "nginx is not installed"), .timeLimit(.minutes(40)))
 struct `Downloads from nginx` {
-    private static let photo = picture(640, 480)
+    private static let photo = testImage(640, 480)
 
     private func withNginx(
         _ change: (inout DownloaderConfiguration) -> Void = { _ in },
@@ -18,7 +18,7 @@ struct `Downloads from nginx` {
         let downloader = try makeDownloader(change)
         var server = try await Nginx(["photo.ppm": Self.photo])
         defer { server.stop() }
-        // Until it listens; somebody else may have been faster to take its port.
+        // Wait until it listens; another process may have taken its port.
         while await downloader.failure(server.url("/photo.ppm"))?.code == .transferFailed {
             try await Task.sleep(for: .milliseconds(10))
             if let complaint = server.complaint {
@@ -36,7 +36,7 @@ struct `Downloads from nginx` {
         await downloader.shutdown()
     }
 
-    @Test func `bring the file, and a new version of it only when there is one`() async throws {
+    @Test func `return the file, and download it again only when it has changed`() async throws {
         try await withNginx { server, downloader async throws in
             let manager = manager(downloader)
             var options = LoadOptions()
@@ -47,12 +47,12 @@ struct `Downloads from nginx` {
             let again = try await manager.file(ImageRequest(url, options))
             #expect(again.response?.status == 304 && again.tier == .disk)
 
-            server.write(picture(7, 5), to: "photo.ppm")
+            server.write(testImage(7, 5), to: "photo.ppm")
             #expect(try await manager.image(url, options).image.size == PixelSize(7, 5))
         }
     }
 
-    @Test func `go on where they were cut, unless the file has changed meanwhile`() async throws {
+    @Test func `resume after an interruption, unless the file has changed`() async throws {
         try await withNginx { server, downloader async throws in
             for hasChanged in [false, true] {
                 let url = server.url("/slow/photo.ppm?\(hasChanged)")
@@ -72,7 +72,7 @@ struct `Downloads from nginx` {
         }
     }
 
-    @Test func `come in chunks and compressed, and are seen before their end`() async throws {
+    @Test func `report progress of chunked and compressed responses`() async throws {
         try await withNginx { server, downloader async throws in
             let received = Collected<Int?>()
             let bytes = try await downloader.outcome(server.url("/gzip/photo.ppm")) {
@@ -85,7 +85,7 @@ struct `Downloads from nginx` {
         }
     }
 
-    @Test func `are let in with a password, and only with the right one`() async throws {
+    @Test func `require the right password`() async throws {
         try await withNginx { server, downloader async throws in
             let url = server.url("/secret/photo.ppm")
             #expect(await downloader.failure(url)?.httpStatus == 401)
@@ -97,7 +97,7 @@ struct `Downloads from nginx` {
         }
     }
 
-    @Test func `follow redirects, end in a loop, and say what a status means`() async throws {
+    @Test func `follow redirects, fail in a loop, and report the meaning of a status`() async throws {
         try await withNginx { server, downloader async throws in
             #expect(try await downloader.bytes(server.url("/away")) == Self.photo)
             #expect(await downloader.failure(server.url("/loop"))?.code == .badResponse)
@@ -106,18 +106,18 @@ struct `Downloads from nginx` {
         }
     }
 
-    @Test func `trust a certificate that they were told to, for its own name`() async throws {
+    @Test func `trust a configured certificate for its own name only`() async throws {
         let names = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
         let trusted = [Repository.fixture("server/certificate.pem")]
         try await withNginx({ ($0.trustedCertificates, $0.resolver) = (trusted, names) }) {
             server, downloader async throws in
             #expect(try await downloader.bytes(server.secureURL("/photo.ppm", host: "tls.test")) == Self.photo)
             let error = await downloader.failure(server.secureURL("/photo.ppm", host: "other.test"))
-            #expect(error?.code == .transferFailed && error?.isPassing == false)
+            #expect(error?.code == .transferFailed && error?.isTransient == false)
         }
     }
 
-    @Test func `are right, two thousand of them, over the few connections that they may have`() async throws {
+    @Test func `return the right bytes two thousand times over few connections`() async throws {
         try await withNginx { server, downloader async throws in
             downloader.maxConcurrent = 16
             let wrong = await withTaskGroup(of: Bool.self) { group in

@@ -39,21 +39,21 @@ import Testing
     }
 
     @Test(arguments: ["ftp://example.com/", "file:///etc/passwd", "data:image/png,a", "http://", "javascript:1"])
-    func `lead to nothing but the web`(target: String) async throws {
+    func `lead only to http and https URLs`(target: String) async throws {
         try await withServer { server, downloader async throws in
             server.on("/a") { _ in .redirect(to: target) }
             #expect(await downloader.failure(server.url("/a"))?.code == .badResponse)
         }
     }
 
-    @Test func `without a target are answers like others`() async throws {
+    @Test func `without a target are ordinary responses`() async throws {
         try await withServer { server, downloader async throws in
             server.on("/a") { _ in .status(302) }
             #expect(await downloader.failure(server.url("/a"))?.httpStatus == 302)
         }
     }
 
-    @Test func `take no secret to another origin`() async throws {
+    @Test func `send no secrets to another origin`() async throws {
         let other = try await TestServer.start()
         other.onEverythingElse { _ in .bytes([1]) }
         try await withServer { server, downloader async throws in
@@ -75,7 +75,7 @@ import Testing
         await other.stop()
     }
 
-    @Test func `take no credential to another origin that asks for one`() async throws {
+    @Test func `send no credential to another origin that requests one`() async throws {
         let other = try await TestServer.start()
         other.onEverythingElse { _ in .status(401, [("WWW-Authenticate", "Basic")]) }
         try await withServer { server, downloader async throws in
@@ -113,17 +113,17 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `Transfers over TLS` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads over TLS` {
     @Test(arguments: [
         ("a.test", "a.test", true), ("a.b.test", "*.b.test", true), ("b.test", "*.b.test", false),
         ("a.a.b.test", "*.b.test", false), ("a.test", "*.test", false), ("a.b.test", "a*.b.test", false),
         ("a.b.test", "*", false), (".b.test", "*.b.test", false), ("a.test", "b.test", false),
     ])
-    func `take a certificate for its names alone`(host: String, name: String, matches: Bool) {
+    func `accept a certificate for its names only`(host: String, name: String, matches: Bool) {
         #expect(PeerName.matches(host, name) == matches)
     }
 
-    @Test func `need a certificate that is trusted`() async throws {
+    @Test func `need a trusted certificate`() async throws {
         try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
@@ -132,12 +132,12 @@ import Testing
             #expect(error?.code == .transferFailed)
             #expect(error?.hint != nil)
             #expect(server.requests.isEmpty)
-            // It will not be better the next time.
+            // Another attempt would fail, too.
             #expect(downloader.shouldBlock("", after: try #require(error)))
         }
     }
 
-    @Test func `take any certificate when that is allowed, and then only`() async throws {
+    @Test func `accept an invalid certificate only if that is allowed`() async throws {
         try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `connect to the address that was looked at, and check the name that was asked for`() async throws {
+    @Test func `connect to the checked address, and verify the requested name`() async throws {
         let server = try await TestServer.start(tls: true)
         server.onEverythingElse { _ in .bytes([1]) }
         let downloader = try makeDownloader {

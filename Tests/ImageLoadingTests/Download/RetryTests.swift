@@ -3,10 +3,10 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(40))) struct `Downloads that are tried again` {
+@Suite(.timeLimit(.minutes(40))) struct `Retried downloads` {
     static func quick(_ count: Int) -> RetryPolicy { RetryPolicy(maxCount: count, .fixed(.milliseconds(1))) }
 
-    @Test func `succeed when the server has come back`() async throws {
+    @Test func `succeed when the server works again`() async throws {
         try await withServer({ $0.retry = Self.quick(2) }) { server, downloader async throws in
             server.on("/a") { $0.number < 3 ? .status(500) : .bytes([1]) }
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 403, 404, 410])
-    func `are not, when it would be the same again`(status: Int) async throws {
+    func `are not retried after a permanent failure`(status: Int) async throws {
         try await withServer({ $0.retry = Self.quick(5) }) { server, downloader async throws in
             server.on("/a") { _ in .status(status) }
 
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `are not by themselves`() async throws {
+    @Test func `are not retried by default`() async throws {
         try await withServer { server, downloader async throws in
             server.on("/a") { _ in .status(500) }
 
@@ -45,17 +45,17 @@ import Testing
         }
     }
 
-    @Test func `go on with what has arrived`() async throws {
-        let picture = pattern(9000)
+    @Test func `resume with the received bytes`() async throws {
+        let image = pattern(9000)
         try await withServer({ $0.retry = Self.quick(9) }) { server, downloader async throws in
-            server.on("/a") { .ranges(picture, for: $0).cut(after: 4000) }
+            server.on("/a") { .ranges(image, for: $0).cut(after: 4000) }
 
-            #expect(try await downloader.bytes(server.url("/a")) == picture)
+            #expect(try await downloader.bytes(server.url("/a")) == image)
             #expect(server.requests.map(\.rangeStart) == [nil, 4000, 8000])
         }
     }
 
-    @Test func `wait as long as the server asks, unless that is too long`() async throws {
+    @Test func `wait as long as the server requests, up to a limit`() async throws {
         try await withServer({ $0.retry = Self.quick(3) }) { server, downloader async throws in
             server.on("/soon") { $0.number == 1 ? .status(503, [("Retry-After", "0")]) : .bytes([1]) }
             server.on("/late") { $0.number == 1 ? .status(503, [("Retry-After", "3600")]) : .bytes([1]) }
@@ -84,7 +84,7 @@ import Testing
         (RetryPolicy.Interval.fixed(.seconds(2)), [2.0, 2, 2, 2]), (.linear(.seconds(2)), [2, 4, 6, 8]),
         (.exponential(.seconds(2)), [2, 4, 8, 10]),
     ])
-    func `wait longer each time, up to a bound`(interval: RetryPolicy.Interval, seconds: [Double]) {
+    func `wait longer each time, up to a limit`(interval: RetryPolicy.Interval, seconds: [Double]) {
         var policy = RetryPolicy(maxCount: 4, interval)
         policy.maxDelay = .seconds(10)
         let error = CoderError(.badStatus, "", httpStatus: 503)
@@ -104,13 +104,13 @@ import Testing
             ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("nonsense", nil), ("Sun, 06 Nov 1994", nil),
             ("Sun, 06 Nov 1994 25:49:37 GMT", nil), ("", nil),
         ] as [(String, Int?)])
-    func `know the times of servers`(text: String, seconds: Int?) {
+    func `parse dates in header fields`(text: String, seconds: Int?) {
         #expect(HTTPDate.seconds(text) == seconds)
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `The line in front of the server` {
-    @Test func `lets the last in first, but for the one that is under way (D-15)`() async throws {
+@Suite(.timeLimit(.minutes(40))) struct `The queue of a downloader` {
+    @Test func `can start the last request first, after the running one (D-15)`() async throws {
         try await withServer({
             $0.maxConcurrent = 1
             $0.order = .lastInFirstOut
@@ -128,7 +128,7 @@ import Testing
                 let url = server.url("/\(number)")
                 let before = downloader.waitingCount + downloader.runningCount
                 loads.append(Task { try await downloader.bytes(url) })
-                // They come one after the other.
+                // Enqueue them one after the other.
                 #expect(await eventually { downloader.waitingCount + downloader.runningCount == before + 1 })
             }
             for number in 1...7 { await begin(number) }
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `lets no more in than it should, and more when that changes (D-05)`() async throws {
+    @Test func `respects the limit of concurrent downloads, and its change (D-05)`() async throws {
         try await withServer({ $0.maxConcurrent = 3 }) { server, downloader async throws in
             let gate = Gate()
             server.onEverythingElse { _ in .gated([1, 2], after: 1, gate) }
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `lets the urgent in first, also when they become so while they wait`() async throws {
+    @Test func `starts urgent downloads first, also when they become urgent while they wait`() async throws {
         try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
             downloader.isSuspended = true
             server.onEverythingElse { _ in .bytes([1]) }
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `lets in at a steady rate after a burst`() {
+    @Test func `starts downloads at a constant rate after a burst`() {
         let bucket = TokenBucket(RateLimit(perSecond: 10, burst: 3))
         let start = ContinuousClock.now
 
@@ -220,13 +220,13 @@ import Testing
             ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:16:41 GMT", "http://h.test/", "http://h.test/", "a=1"),
             ("=1", "http://h.test/", "http://h.test/", nil), ("nonsense", "http://h.test/", "http://h.test/", nil),
         ] as [(String, String, String, String?)])
-    func `go back to whoever set them`(field: String, from: String, to: String, sent: String?) throws {
+    func `return only to their origin`(field: String, from: String, to: String, sent: String?) throws {
         let jar = CookieJar()
         jar.store(field, from: try WebAddress(from), now: 1000)
         #expect(jar.field(for: try WebAddress(to), now: 1000) == sent)
     }
 
-    @Test func `are replaced, end in time, and are bounded`() throws {
+    @Test func `are replaced, expire, and are limited in number`() throws {
         let jar = CookieJar()
         let address = try WebAddress("http://h.test/")
         jar.store("a=1; Max-Age=10", from: address, now: 0)

@@ -5,20 +5,20 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(40))) struct `Downloads of one picture by many` {
-    static let picture = pattern(50_000)
+@Suite(.timeLimit(.minutes(40))) struct `Shared downloads` {
+    static let image = pattern(50_000)
 
-    @Test func `are one transfer with an answer for everybody (D-31a)`() async throws {
+    @Test func `run once and answer every caller (D-31a)`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
-            server.on("/a") { _ in .gated(Self.picture, after: 100, gate) }
+            server.on("/a") { _ in .gated(Self.image, after: 100, gate) }
             let url = server.url("/a")
 
             let loads = (0..<201).map { _ in Task { await downloader.outcome(url) } }
             #expect(await eventually { downloader.callers == 201 && server.requests.count == 1 })
             gate.open()
             var bytes = 0
-            for load in loads where try await load.value.get().bytes == Self.picture { bytes += 1 }
+            for load in loads where try await load.value.get().bytes == Self.image { bytes += 1 }
 
             #expect(bytes == 201)
             #expect(server.requests.count == 1)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `differ by what changes the bytes`() async throws {
+    @Test func `are separate for options that change the bytes`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated([1, 2], after: 1, gate) }
@@ -54,10 +54,10 @@ import Testing
         }
     }
 
-    @Test func `go on for the others when one goes away (D-20)`() async throws {
+    @Test func `continue when one caller is cancelled (D-20)`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
-            server.on("/a") { _ in .gated(Self.picture, after: 100, gate) }
+            server.on("/a") { _ in .gated(Self.image, after: 100, gate) }
             let url = server.url("/a")
 
             let stays = Task { await downloader.outcome(url) }
@@ -70,15 +70,15 @@ import Testing
 
             guard case .failure(let error) = gone else { return #expect(Bool(false), "it was cancelled") }
             #expect(error.code == .cancelled)
-            #expect(try await stays.value.get().bytes == Self.picture)
+            #expect(try await stays.value.get().bytes == Self.image)
             #expect(server.requests.count == 1)
         }
     }
 
-    @Test func `begin anew after all have gone away (D-21)`() async throws {
+    @Test func `start again after all callers were cancelled (D-21)`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
-            server.on("/a") { $0.number == 1 ? .gated(Self.picture, after: 0, gate) : .bytes([1]) }
+            server.on("/a") { $0.number == 1 ? .gated(Self.image, after: 0, gate) : .bytes([1]) }
             let url = server.url("/a")
 
             let goes = Task { await downloader.outcome(url) }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `end with cancelled, all of them, when everything is cancelled (D-11)`() async throws {
+    @Test func `are all cancelled by cancelAll (D-11)`() async throws {
         try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .silence }
             let urls = (0..<10).map { server.url("/\($0)") }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `end with cancelled when the downloader is shut down, and nothing begins after that`() async throws {
+    @Test func `are cancelled by a shutdown, after which no download starts`() async throws {
         let server = try await TestServer.start()
         server.onEverythingElse { _ in .silence }
         let downloader = try makeDownloader()
@@ -124,7 +124,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `leave nothing behind when the downloader is forgotten`() async throws {
+    @Test func `leave no connections or objects when the downloader is released`() async throws {
         let server = try await TestServer.start()
         server.onEverythingElse { _ in .bytes([1]) }
         weak var forgotten: Downloader?
@@ -141,7 +141,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(40))) struct `Progress of downloads` {
-    @Test func `is told while bytes arrive, with the length`() async throws {
+    @Test func `is reported while bytes arrive, with the length`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(pattern(1000), after: 100, gate) }
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `is told without a length, too`() async throws {
+    @Test func `is reported without a length, too`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `is told only when enough has arrived (D-17)`() async throws {
+    @Test func `is reported only at the requested interval (D-17)`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(pattern(1000), after: 600, gate) }
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `is told by bytes when enough cannot be known`() throws {
+    @Test func `is reported in fixed steps when the length is unknown`() throws {
         let events = Collected<Int>()
         let gate = ProgressGate(minimum: 0.5) { events.add($0.received) }
         let source = try ImageSource(growingTo: 1 << 20)
@@ -219,7 +219,7 @@ import Testing
         #expect(events.values == [64 << 10, 128 << 10])
     }
 
-    @Test func `reaches whoever comes later, with all that is there`() async throws {
+    @Test func `reaches later callers with all received bytes`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(pattern(1000), after: 400, gate) }

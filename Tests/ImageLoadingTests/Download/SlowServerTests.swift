@@ -8,10 +8,11 @@ import Testing
 @testable import ImageLoading
 
 /// Servers that send slowly, and servers that offer only old versions of TLS.
-@Suite(.timeLimit(.minutes(40))) struct `Downloads from poor servers` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads from slow and outdated servers` {
     @Test func `end below the minimum rate`() async throws {
         let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(600))
-        try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(2)) }) { server, downloader async throws in
+        try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(2)) }) {
+            server, downloader async throws in
             server.on("/body") { _ in .slow(pattern(10_000), piece: 1, every: 50) }
             server.on("/fast") { _ in .bytes(pattern(20_000)) }
 
@@ -21,9 +22,9 @@ import Testing
         }
     }
 
-    @Test func `below the minimum rate name that limit`() async {
+    @Test func `report the minimum rate in the error`() async {
         let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(300))
-        let pace = TransferPace()
+        let pace = DownloadPace()
         do throws(CoderError) {
             try await pace.run(atLeast: rate, idle: .milliseconds(300), onSlow: {}) { () async throws(CoderError) in
                 while !Task.isCancelled {
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `end where a head does not come to its end`() async throws {
+    @Test func `end when a response head does not end`() async throws {
         try await withServer({ $0.timeout = .seconds(2) }) { server, downloader async throws in
             let head = Array("HTTP/1.1 200 OK\r\nX: ".utf8)
             let drip = (0..<400).flatMap { _ in [Reply.Step.send([0x61]), .pause(milliseconds: 50)] }
@@ -48,8 +49,8 @@ import Testing
         }
     }
 
-    @Test func `are not kept waiting by slow ones of the same host`() async throws {
-        // A slow one leaves its place after a sixth of the window, and ends with the window.
+    @Test func `do not wait for slow downloads of the same host`() async throws {
+        // A slow download gives up its place after a sixth of the window, and ends with the window.
         let rate = MinimumRate(bytesPerSecond: 1000, window: .seconds(6))
         try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(300)) }) {
             server, downloader async throws in
@@ -66,7 +67,7 @@ import Testing
             while downloader.count < 6 { try await Task.sleep(for: .milliseconds(10)) }
 
             #expect(try await downloader.bytes(server.url("/good")) == [7])
-            // In its turn it would come after five of them have ended.
+            // In order, it would start only after five of them have ended.
             #expect(ended.count.load(ordering: .relaxed) < 5)
             downloader.cancelAll()
             for task in slow { _ = await task.value }
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `have one total time for all attempts`() async throws {
+    @Test func `share one total timeout over all attempts`() async throws {
         let retry = RetryPolicy(maxCount: 100, .fixed(.milliseconds(50)))
         try await withServer({ ($0.totalTimeout, $0.retry) = (.milliseconds(600), retry) }) {
             server, downloader async throws in
@@ -86,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `refuse TLS 1.0 and 1.1, and take 1.2`() async throws {
+    @Test func `refuse TLS 1.0 and 1.1, and accept 1.2`() async throws {
         let names = FixedResolver(["tls.test": "127.0.0.1"])
         let trusted = [Repository.fixture("server/certificate.pem")]
         for (version, isTaken) in [(TLSVersion.tlsv1, false), (.tlsv11, false), (.tlsv12, true), (.tlsv13, true)] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite struct `URLs taken apart` {
+@Suite struct `Parsed URLs` {
     @Test(arguments: [
         ("http://example.com", "http://example.com/"),
         ("HTTP://EXAMPLE.com:80/a", "http://example.com/a"),
@@ -41,7 +41,7 @@ import Testing
         "http://127。0。0。1/", "http://exam\u{00AD}ple.com/", "http://ⓔxample.com/", "http://a.0x/b.1.2.3.4/..0xg/",
         "http://4294967296/", "http://09.0.0.1/", "http:\\\\example.com/",
     ])
-    func `are refused where readers could disagree`(text: String) {
+    func `are refused if parsers could disagree`(text: String) {
         #expect(throws: CoderError.self) { try WebAddress(text) }
     }
 
@@ -51,11 +51,11 @@ import Testing
         ("https://other.example/c", "https://other.example/c"), ("", "http://h.example:81/a/b?q"),
         ("#part", "http://h.example:81/a/b?q"),
     ])
-    func `resolve what is written relative to them`(reference: String, result: String) throws {
+    func `resolve relative references`(reference: String, result: String) throws {
         #expect(try WebAddress("http://h.example:81/a/b?q").resolving(reference).text == result)
     }
 
-    @Test func `keep secrets to themselves`() throws {
+    @Test func `contain no secrets in their text forms`() throws {
         let address = try WebAddress("https://user:pass%40word@example.com/a?token=1")
 
         #expect(address.userInfo == Credential(user: "user", password: "pass@word"))
@@ -64,7 +64,7 @@ import Testing
     }
 }
 
-@Suite struct `URLs that are shown` {
+@Suite struct `Redacted URLs` {
     @Test(arguments: [
         ("https://joe:SECRET@h/a@2x.png", "https://h/a@2x.png"), ("http://h/cat@2x.png", "http://h/cat@2x.png"),
         ("HTTP:joe:SECRET@h/a", "HTTP:h/a"), ("http:/joe:SECRET@h/a", "http:/h/a"), ("joe:SECRET@h/a", "joe:h/a"),
@@ -74,10 +74,10 @@ import Testing
         ("asset:cat@2x.png", "asset:cat@2x.png"), ("data:text/plain,a@b", "data:text/plain,a@b"),
         ("cat@2x.png", "cat@2x.png"), ("http://:@", "http://"), ("", ""),
     ])
-    func `have no password, however they are written`(url: String, shown: String) { #expect(redacted(url) == shown) }
+    func `contain no password, even if malformed`(url: String, shown: String) { #expect(redacted(url) == shown) }
 }
 
-@Suite struct `Rules for hosts` {
+@Suite struct `Host rules` {
     @Test(arguments: [
         ("example.com", "http://example.com/", true), ("example.com", "https://a.b.example.com:8080/", true),
         ("example.com", "http://example.com.evil.com/", false), ("example.com", "http://notexample.com/", false),
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["", "exa mple", "example.com/path", "user@example.com", "*.example.com", "ftp://example.com"])
-    func `are refused when they are no hosts`(text: String) {
+    func `are refused if they are not hosts`(text: String) {
         #expect(throws: CoderError.self) { try HostRule(text) }
     }
 }

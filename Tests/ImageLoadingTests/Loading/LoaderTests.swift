@@ -6,10 +6,10 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(40))) struct `Files as sources` {
+@Suite(.timeLimit(.minutes(40))) struct `Local files` {
     let place = TemporaryDirectory()
 
-    @Test func `are loaded by path and by URL, and not stored again`() async throws {
+    @Test func `are loaded by path and by URL, and not stored in a cache`() async throws {
         let path = place.write([1, 2, 3], to: "a b#c.png")
         let loader = FileLoader()
         for url in [path, "file://\(path)", "file:\(path)", "FILE://localhost\(path)"] {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `that are no regular files are refused without waiting`() async throws {
+    @Test func `are refused without blocking if they are not regular files`() async throws {
         let pipe = place.file("pipe")
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
         for path in [pipe, place.path, "/dev/zero"] {
@@ -30,14 +30,14 @@ import Testing
         }
     }
 
-    @Test func `that are not there are not found`() async throws {
+    @Test func `are not found if they are missing`() async throws {
         let error = await FileLoader().failure(place.file("none"))
         #expect(error?.code == .notFound)
         #expect(FileLoader().shouldBlock("", after: try #require(error)) == false)
     }
 
     @Test(arguments: ["file:", "file://other.example/a", "file:relative", "file:///a%00b"])
-    func `of other machines and without a name are refused`(url: String) async {
+    func `are refused with another host or without a path`(url: String) async {
         #expect(await FileLoader().failure(url)?.code == .invalidURL)
     }
 
@@ -45,11 +45,11 @@ import Testing
         ("http://a/", false), ("data:,a", false), ("/a", true), ("a/b.png", true), ("", false), ("./a:b", true),
         ("file:///a", true),
     ])
-    func `are told from URLs of other kinds`(url: String, isFile: Bool) {
+    func `are distinguished from URLs of other schemes`(url: String, isFile: Bool) {
         #expect(FileLoader().canLoad(ImageRequest(url)) == isFile)
     }
 
-    @Test func `keep to the limit`() async {
+    @Test func `are refused above the size limit`() async {
         let path = place.write([1, 2, 3], to: "a")
         var limits = DecodeLimits()
         limits.maxInputBytes = 2
@@ -57,7 +57,7 @@ import Testing
     }
 }
 
-@Suite struct `Pictures in their URL` {
+@Suite struct `Data URLs` {
     @Test(arguments: [
         ("data:image/png;base64,aGVsbG8=", "hello"), ("data:;base64,aGVsbG8", "hello"), ("DATA:,a%20b", "a b"),
         ("data:text/plain;charset=utf-8;BASE64, aGVs bG8= ", "hello"), ("data:,a,b#c", "a,b"),
@@ -70,13 +70,13 @@ import Testing
     }
 
     @Test(arguments: ["data:", "data:image/png;base64", "data:,", "data:;base64,a*b=", "data:;base64,"])
-    func `are refused when nothing can be made of them`(url: String) async {
+    func `are refused if they are invalid`(url: String) async {
         #expect(await DataLoader().failure(url)?.code == .invalidURL)
     }
 }
 
-@Suite(.timeLimit(.minutes(40))) struct `Loaders together` {
-    /// Answers with one byte, or fails.
+@Suite(.timeLimit(.minutes(40))) struct `Combined loaders` {
+    /// Returns one byte, or fails.
     struct Fixed: ImageLoading {
         var prefix: String
         var byte: UInt8?
@@ -92,7 +92,7 @@ import Testing
         func shouldBlock(_ url: String, after error: CoderError) -> Bool { byte == nil }
     }
 
-    @Test func `ask the one that was added last and can`() async throws {
+    @Test func `use the last added loader that supports the URL`() async throws {
         let manager = LoadersManager([Fixed(prefix: "a", byte: 1), Fixed(prefix: "ab", byte: 2)])
 
         #expect(try await manager.bytes("abc") == [2])
@@ -105,7 +105,7 @@ import Testing
         #expect(!manager.canLoad(ImageRequest("abc")))
     }
 
-    @Test func `leave judgement to the one that was asked`() {
+    @Test func `ask the responsible loader whether to block a URL`() {
         let manager = LoadersManager([Fixed(prefix: "a", byte: nil), Fixed(prefix: "b", byte: 2)])
         let error = CoderError(.corrupt, "")
         #expect(manager.shouldBlock("a", after: error))
@@ -113,7 +113,7 @@ import Testing
         #expect(!manager.shouldBlock("c", after: error))
     }
 
-    @Test func `try other sources in their order`() async throws {
+    @Test func `try alternatives in their order`() async throws {
         let manager = LoadersManager([Fixed(prefix: "bad", byte: nil), Fixed(prefix: "good", byte: 2)])
 
         #expect(try await manager.bytes("bad1") { $0.alternatives = ["none", "bad2", "good", "bad3"] } == [2])
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [("https://a.test/x", true), ("https://b.test/x", false), ("http://a.test/x", false)])
-    func `tell no other server what is meant for the first`(other: String, isHome: Bool) async throws {
+    func `send secrets only to the first server`(other: String, isHome: Bool) async throws {
         let seen = Collected<ImageRequest>()
         let manager = LoadersManager([Fixed(prefix: "https://a.test/1", byte: nil), Telling(seen: seen)])
         _ = await manager.failure("https://a.test/1") {
@@ -136,7 +136,7 @@ import Testing
         #expect((request.options.credential != nil) == isHome)
     }
 
-    /// Fails, and says what it was asked.
+    /// Fails, and records the request.
     private struct Telling: ImageLoading {
         let seen: Collected<ImageRequest>
         func canLoad(_ request: ImageRequest) -> Bool { true }
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `have bytes of the application under its own names`() async throws {
+    @Test func `load application bytes by name`() async throws {
         let bytes = BytesLoader(["one": [1]])
         bytes["two"] = [2]
         let manager = LoadersManager([FileLoader(), bytes])
@@ -175,13 +175,13 @@ import Testing
     }
 }
 
-@Suite struct `Failed pictures` {
+@Suite struct `Failed images` {
     @Test(arguments: [
         (CoderError.Code.invalidURL, true), (.corrupt, true), (.unrecognizedFormat, true), (.addressDenied, true),
         (.badResponse, true), (.cancelled, false), (.deadlineExceeded, false), (.badStatus, false),
         (.badContentType, false), (.outOfMemory, false), (.limitExceeded, false),
     ])
-    func `are blocked when they will fail again`(code: CoderError.Code, isBlocked: Bool) throws {
+    func `are blocked after permanent failures`(code: CoderError.Code, isBlocked: Bool) throws {
         let downloader = try makeDownloader()
         #expect(downloader.shouldBlock("http://a/", after: CoderError(code, "")) == isBlocked)
     }

@@ -5,8 +5,8 @@ import ImageModel
 import TestSupport
 import Testing
 
-/// The example of the page on loading: this compiles, and stands there.
-@Suite struct `The page on loading` {
+/// The example of the article on loading: this code compiles, and the article contains it.
+@Suite struct `The article on loading` {
     private func example() async throws {
         // begin
         let host = CoderHost()
@@ -27,7 +27,7 @@ import Testing
         _ = (cat, large)
     }
 
-    @Test func `shows code that compiles`() throws {
+    @Test func `contains code that compiles`() throws {
         let page = try String(
             contentsOfFile: "\(Repository.root)/Sources/CoderHost/CoderHost.docc/Loading.md", encoding: .utf8)
         let lines = try String(contentsOfFile: #filePath, encoding: .utf8)

@@ -6,15 +6,15 @@ import Testing
 
 @testable import ImageLoading
 
-/// URLs that are left alone for a while.
-@Suite struct `URLs that failed` {
+/// URLs that are blocked for a while.
+@Suite struct `Failed URLs` {
     private final class Clock: Sendable {
         private let value = Mutex(ContinuousClock.now)
         var now: ContinuousClock.Instant { value.withLock { $0 } }
         func advance(_ seconds: Int) { value.withLock { $0 += .seconds(seconds) } }
     }
 
-    @Test func `are forgotten after their time, and the oldest where there are too many`() {
+    @Test func `are unblocked after their time, and the oldest above the limit`() {
         let clock = Clock()
         let failed = FailedURLs(limit: 2, seconds: 600) { clock.now }
         for url in ["a", "b", "a", "c"] { failed.insert(url) }
@@ -29,7 +29,7 @@ import Testing
         #expect(failed.count == 0 && !failed.contains("c"))
     }
 
-    @Test func `take no room once they are forgotten`() {
+    @Test func `use no memory after they were unblocked`() {
         let failed = FailedURLs(limit: 4, seconds: 600)
         for number in 0..<10_000 {
             failed.insert("\(number % 3)")
@@ -38,7 +38,7 @@ import Testing
         #expect(failed.count == 0 && failed.places <= 2 * 4 + 16)
     }
 
-    @Test func `are what the application says, and only for as long as it says`() async throws {
+    @Test func `are blocked as the application decides, and for the configured time`() async throws {
         let url = "https://example.org/a.ppm"
         let loader = ScriptedLoader([url: .failure(CoderError(.transferFailed, "reset"))])
         let manager = manager(loader) { $0.shouldBlock = { _, error in error.code == .transferFailed } }
@@ -52,7 +52,7 @@ import Testing
         #expect(manager.failedCount == 0 && loader.loads.count == 2)
     }
 
-    @Test func `are not those whose request was at fault`() async throws {
+    @Test func `are not blocked if the request's options caused the failure`() async throws {
         let url = "https://example.org/a.ppm"
         let manager = manager(ScriptedLoader([url: .failure(CoderError(.corrupt, "not decrypted"))]))
         var options = LoadOptions()

@@ -7,48 +7,47 @@ import Testing
 
 @testable import ImageLoading
 
-/// The way of a request through caches and loaders; ids are those of the anchor's own tests.
+/// Requests through caches and loaders; ids refer to the conformance table.
 @Suite struct `An image manager` {
     private let url = "https://example.org/photo.ppm"
 
-    @Test func `loads a picture, and says that it came from nowhere near (M-02)`() async throws {
-        let result = try await manager(ScriptedLoader([url: .bytes(picture(40, 30))])).image(url)
+    @Test func `loads an image and reports that no cache had it (M-02)`() async throws {
+        let result = try await manager(ScriptedLoader([url: .bytes(testImage(40, 30))])).image(url)
         #expect(result.image.size == PixelSize(40, 30))
-        #expect(result.data == picture(40, 30))
+        #expect(result.data == testImage(40, 30))
         #expect(result.tier == [] && result.url == url && result.response?.status == 200)
     }
 
     @Test(arguments: ["", "https://example.org/other"])
-    func `refuses an URL that nothing loads (M-03)`(url: String) async {
+    func `refuses a URL that no loader supports (M-03)`(url: String) async {
         let error = await #expect(throws: CoderError.self) { try await manager(ScriptedLoader()).image(url) }
         #expect(error?.code == .invalidURL)
     }
 
-    @Test func `finds it in memory the second time, on disk after that, and never asks the server again`() async throws
-    {
-        let (loader, cache) = (ScriptedLoader([url: .bytes(picture(40, 30))]), PlainCache())
+    @Test func `finds an image in memory, then on disk, without another request`() async throws {
+        let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(40, 30))]), PlainCache())
         let first = manager(loader, cache)
         _ = try await first.image(url)
         #expect(try await first.image(url).tier == .memory)
         await cache.clear(.memory)
         let second = try await first.image(url)
-        #expect(second.tier == .disk && second.data == picture(40, 30))
+        #expect(second.tier == .disk && second.data == testImage(40, 30))
         #expect(loader.loads == [url])
     }
 
     @Test(arguments: ["<html>Service unavailable</html>", "P6 40 30 255 too short"])
-    func `keeps no file on disk that is no picture`(answer: String) async throws {
+    func `does not store a file that is not an image`(answer: String) async throws {
         let (loader, cache) = (ScriptedLoader([url: .bytes(Array(answer.utf8))]), PlainCache())
         let manager = manager(loader, cache)
         var retrying = LoadOptions()
         retrying.retriesFailed = true
         await #expect(throws: CoderError.self) { try await manager.image(url, retrying) }
         #expect(cache.entryKeys == [])
-        loader.state.withLock { $0.answers[url] = .bytes(picture(40, 30)) }
+        loader.state.withLock { $0.answers[url] = .bytes(testImage(40, 30)) }
         #expect(try await manager.image(url, retrying).image.size == PixelSize(40, 30))
     }
 
-    @Test func `tells of a page that comes instead of a picture`() async throws {
+    @Test func `reports a page that arrives instead of an image`() async throws {
         let page = Array("<html>Please log in</html>".utf8)
         try await withServer { server, downloader async throws in
             server.on("/a.png") { _ in .bytes(page, type: "text/html; charset=utf-8") }
@@ -56,15 +55,15 @@ import Testing
             let manager = manager(downloader)
             let error = await #expect(throws: CoderError.self) { try await manager.image(server.url("/a.png")) }
             #expect(error?.code == .badContentType && error?.httpStatus == 200)
-            #expect(error?.message == "the server sent text/html, and no picture")
+            #expect(error?.message == "the server sent text/html instead of an image")
             let other = await #expect(throws: CoderError.self) { try await manager.image(server.url("/b.png")) }
             #expect(other?.code == .unrecognizedFormat && other?.httpStatus == 200)
         }
     }
 
-    @Test func `serves nobody what another one got for his credentials`() async throws {
+    @Test func `never returns an image that was loaded with other credentials`() async throws {
         try await withServer { server, downloader async throws in
-            server.on("/a.ppm") { .bytes($0.header("Authorization") == nil ? picture(4, 3) : picture(40, 30)) }
+            server.on("/a.ppm") { .bytes($0.header("Authorization") == nil ? testImage(4, 3) : testImage(40, 30)) }
             let manager = manager(downloader)
             var known = LoadOptions()
             known.headers = ["Authorization": "Bearer x"]
@@ -75,12 +74,12 @@ import Testing
     }
 
     @Test(arguments: [["no-store"], ["private, No-Store"], ["no-store", "max-age=1"]])
-    func `keeps nothing on disk that a server wants kept nowhere, and not the older one either`(fields: [String])
+    func `does not store a no-store response, and removes the older entry`(fields: [String])
         async throws
     {
         try await withServer { server, downloader async throws in
             server.on("/a.ppm") { request in
-                let reply = Reply.bytes(picture(4, 3)).with("ETag", "\"\(request.number)\"")
+                let reply = Reply.bytes(testImage(4, 3)).with("ETag", "\"\(request.number)\"")
                 return request.number == 1 ? reply : fields.reduce(reply) { $0.with("Cache-Control", $1) }
             }
             let cache = PlainCache()
@@ -94,20 +93,20 @@ import Testing
         }
     }
 
-    @Test func `takes no two names for one that differ in the encoding of an accent`() async throws {
+    @Test func `distinguishes URLs that encode an accent differently`() async throws {
         let (composed, decomposed) = ("https://example.org/caf\u{e9}.ppm", "https://example.org/cafe\u{301}.ppm")
-        #expect(composed == decomposed, "Swift says so")
+        #expect(composed == decomposed, "Swift compares them as equal")
         let answers = BytesLoader()
-        answers[composed] = picture(40, 30)
-        answers[decomposed] = picture(7, 5)
+        answers[composed] = testImage(40, 30)
+        answers[decomposed] = testImage(7, 5)
         let manager = manager(answers, ImageCache(disk: nil, coders: builtHost().manager))
         let tasks = [composed, decomposed].map { manager.load(ImageRequest($0)) }
         #expect(try await tasks[0].value.image.size == PixelSize(40, 30))
         #expect(try await tasks[1].value.image.size == PixelSize(7, 5))
     }
 
-    @Test func `cancels everything at once, and nothing goes on (M-06)`() async throws {
-        let loader = ScriptedLoader([url: .bytes(picture(4, 3)), "b": .bytes(picture(4, 3))], isOpen: false)
+    @Test func `cancels all loads at once (M-06)`() async throws {
+        let loader = ScriptedLoader([url: .bytes(testImage(4, 3)), "b": .bytes(testImage(4, 3))], isOpen: false)
         let manager = manager(loader)
         let tasks = [manager.load(ImageRequest(url)), manager.load(ImageRequest("b"))]
         while loader.loads.count < 2 { await Task.yield() }
@@ -120,8 +119,8 @@ import Testing
         while manager.isRunning || loader.state.withLock({ $0.cancelled }) < 2 { await Task.yield() }
     }
 
-    @Test func `makes one transfer and one decode for a hundred callers, and answers each`() async throws {
-        let loader = ScriptedLoader([url: .bytes(picture(64, 48))], isOpen: false)
+    @Test func `shares one download and one decode among a hundred callers`() async throws {
+        let loader = ScriptedLoader([url: .bytes(testImage(64, 48))], isOpen: false)
         let manager = manager(loader)
         let tasks = (0..<100).map { _ in manager.load(ImageRequest(url)) }
         while loader.loads.isEmpty { await Task.yield() }
@@ -132,14 +131,14 @@ import Testing
         #expect(images.count == 1)
     }
 
-    @Test func `gives each of ten thumbnails its own size, also after a restart, with one transfer (M-19)`()
+    @Test func `loads ten thumbnail sizes with one download, also after a restart (M-19)`()
         async throws
     {
         var random = SeededRandom(19)
-        let (loader, cache) = (ScriptedLoader([url: .bytes(picture(1000, 500))], isOpen: false), PlainCache())
+        let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(1000, 500))], isOpen: false), PlainCache())
         let sides = Array(490...499)
         for round in 0..<4 {
-            // A new manager has nothing in memory, as after a restart.
+            // A new manager starts with empty memory, as after a restart.
             await cache.clear(.memory)
             let manager = manager(loader, cache)
             let order = sides.map { ($0, random.next()) }.sorted { $0.1 < $1.1 }.map(\.0)
@@ -154,24 +153,24 @@ import Testing
             await manager.finishStoring()
         }
         #expect(loader.loads.count == 1)
-        #expect(cache.state.withLock { $0.entries[url]?.bytes } == picture(1000, 500), "byte for byte (M-21)")
+        #expect(cache.state.withLock { $0.entries[url]?.bytes } == testImage(1000, 500), "byte for byte (M-21)")
     }
 
-    @Test func `makes a thumbnail from the file on disk, and keeps it in both tiers (M-17, M-18)`() async throws {
+    @Test func `decodes a thumbnail from the file on disk, and stores it in both tiers (M-17, M-18)`() async throws {
         let (loader, cache) = (ScriptedLoader(), PlainCache())
-        try await cache.store(CachedData(picture(500, 500)), for: url)
+        try await cache.store(CachedData(testImage(500, 500)), for: url)
         let manager = manager(loader, cache)
         let result = try await manager.image(url, thumbnail(100))
         #expect(result.tier == .disk && result.data == nil && result.image.size == PixelSize(100, 100))
         await manager.finishStoring()
         let key = manager.cacheKey(url, thumbnail(100)).result
-        #expect(cache.imageKeys == [key], "the whole picture is not in memory")
+        #expect(cache.imageKeys == [key], "the full image is not in memory")
         #expect(cache.entryKeys.sorted() == [key, url].sorted())
     }
 
-    @Test func `transforms, and keeps what came out under a key of its own (M-08)`() async throws {
+    @Test func `stores a transformed image under its own key (M-08)`() async throws {
         let cache = PlainCache()
-        let manager = manager(ScriptedLoader([url: .bytes(picture(80, 60))]), cache)
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(80, 60))]), cache)
         var options = LoadOptions()
         options.transformer = .custom(Resizing(PixelSize(40, 30)))
         let result = try await manager.image(url, options)
@@ -180,11 +179,11 @@ import Testing
         let stored = try #require(cache.state.withLock { $0.entries[manager.cacheKey(url, options).result] })
         let decoded = try manager.configuration.coders.decode(ImageSource(stored.bytes))
         #expect(decoded.pixels.size == PixelSize(40, 30))
-        #expect(manager.cachedImage(url) == nil, "nobody is given it who did not ask for it")
+        #expect(manager.cachedImage(url) == nil, "the untransformed key has no image")
     }
 
-    @Test func `shares what several pipelines begin with`() async throws {
-        let loader = ScriptedLoader([url: .bytes(picture(80, 60))], isOpen: false)
+    @Test func `shares the common steps of several pipelines`() async throws {
+        let loader = ScriptedLoader([url: .bytes(testImage(80, 60))], isOpen: false)
         let runs = CountedTransformer.Runs()
         let manager = manager(loader)
         func options(_ last: String) -> LoadOptions {
@@ -200,9 +199,9 @@ import Testing
         #expect(runs.names.sorted() == ["a", "b", "c", "d"])
     }
 
-    @Test func `uses the picture as it is where a transformer fails, and keeps it for nobody`() async throws {
+    @Test func `returns the untransformed image if a transformer fails, and does not store it`() async throws {
         let cache = PlainCache()
-        let manager = manager(ScriptedLoader([url: .bytes(picture(8, 6))]), cache)
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(8, 6))]), cache)
         var options = LoadOptions()
         options.transformer = .custom(Cropping(PixelRect(x: 100, y: 100, width: 5, height: 5)))
         let result = try await manager.image(url, options)
@@ -211,27 +210,27 @@ import Testing
         #expect(cache.imageKeys.isEmpty && cache.entryKeys == [url])
     }
 
-    @Test func `keeps under the key that a filter makes (M-09)`() async throws {
+    @Test func `uses the cache key of a filter (M-09)`() async throws {
         let cache = PlainCache()
-        let manager = manager(ScriptedLoader(["\(url)?t=1": .bytes(picture(4, 4))]), cache) { configuration in
+        let manager = manager(ScriptedLoader(["\(url)?t=1": .bytes(testImage(4, 4))]), cache) { configuration in
             configuration.keyFilter = { String($0.prefix { $0 != "?" }) }
         }
         _ = try await manager.image("\(url)?t=1")
         #expect(cache.entryKeys == [url] && cache.imageKeys == [url])
     }
 
-    @Test func `stores the bytes that a serializer makes (M-10)`() async throws {
+    @Test func `stores the bytes of a serializer (M-10)`() async throws {
         let cache = PlainCache()
-        let manager = manager(ScriptedLoader([url: .bytes(picture(4, 4))]), cache) { configuration in
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(4, 4))]), cache) { configuration in
             configuration.serializer = { image, data, _ throws(CoderError) in Array("own".utf8) + (data ?? []) }
         }
         _ = try await manager.image(url)
         await manager.finishStoring()
-        #expect(cache.state.withLock { $0.entries[url]?.bytes } == Array("own".utf8) + picture(4, 4))
+        #expect(cache.state.withLock { $0.entries[url]?.bytes } == Array("own".utf8) + testImage(4, 4))
     }
 
-    @Test func `lets a processor rewrite options (M-11), which key and density follow`() async throws {
-        let manager = manager(ScriptedLoader([url: .bytes(picture(9, 9))])) { configuration in
+    @Test func `applies an options processor (M-11) to cache key and scale factor`() async throws {
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(9, 9))])) { configuration in
             configuration.optionsProcessor = { _, options in
                 var options = options
                 options.scaleFactor = 3
@@ -241,9 +240,9 @@ import Testing
         #expect(try await manager.image(url).image.scaleFactor == 3)
     }
 
-    @Test func `takes density from the key, and serves every density from one picture`() async throws {
+    @Test func `takes the scale factor from the key, and shares one image among all factors`() async throws {
         let retina = "https://example.org/photo@2x.ppm"
-        let loader = ScriptedLoader([retina: .bytes(picture(8, 8))])
+        let loader = ScriptedLoader([retina: .bytes(testImage(8, 8))])
         let manager = manager(loader)
         #expect(try await manager.image(retina).image.scaleFactor == 2)
         var options = LoadOptions()
@@ -257,9 +256,9 @@ import Testing
         #expect(loader.loads.count == 1)
     }
 
-    @Test func `keeps the file and the result where it is told to (M-12, M-16)`() async throws {
+    @Test func `stores the file and the result in the configured tiers (M-12, M-16)`() async throws {
         let (cache, originals) = (PlainCache(), PlainCache())
-        let manager = manager(ScriptedLoader([url: .bytes(picture(80, 60))]), cache) { $0.originalCache = originals }
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(80, 60))]), cache) { $0.originalCache = originals }
         var options = thumbnail(20)
         options.stores = .memory
         _ = try await manager.image(url, options)
@@ -268,8 +267,8 @@ import Testing
         #expect(originals.entryKeys == [url] && originals.imageKeys.isEmpty)
     }
 
-    @Test func `asks only whom it is told to ask`() async throws {
-        let (loader, cache) = (ScriptedLoader([url: .bytes(picture(8, 6))]), PlainCache())
+    @Test func `uses only the requested sources`() async throws {
+        let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache())
         let manager = manager(loader, cache)
         var options = LoadOptions()
         options.origin = .cacheOnly
@@ -280,7 +279,7 @@ import Testing
         #expect(loader.loads.count == 2)
     }
 
-    @Test func `does not try what failed a short while ago, unless it is told to`() async throws {
+    @Test func `does not retry a URL that failed recently, unless requested`() async throws {
         let loader = ScriptedLoader([url: .failure(CoderError(.badStatus, "404", httpStatus: 404))])
         let manager = manager(loader)
         for code in [CoderError.Code.badStatus, .failedBefore] {
@@ -289,12 +288,12 @@ import Testing
         }
         var options = LoadOptions()
         options.retriesFailed = true
-        loader.state.withLock { $0.answers[url] = .bytes(picture(4, 4)) }
+        loader.state.withLock { $0.answers[url] = .bytes(testImage(4, 4)) }
         #expect(try await manager.image(url, options).image.size == PixelSize(4, 4))
         #expect(!manager.hasFailed(url) && loader.loads.count == 2)
     }
 
-    @Test func `tries again after a failure that is nobody's fault`() async throws {
+    @Test func `retries after a temporary failure`() async throws {
         let loader = ScriptedLoader([url: .failure(CoderError(.transferFailed, "reset"))])
         let manager = manager(loader)
         for _ in 0..<2 {
@@ -303,13 +302,13 @@ import Testing
         }
     }
 
-    @Test func `shows what is cached and asks the server; an unchanged one costs nothing (M-07)`() async throws {
-        let (loader, cache) = (ScriptedLoader([url: .bytes(picture(8, 6))]), PlainCache())
+    @Test func `returns the cached image and revalidates it (M-07)`() async throws {
+        let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache())
         let manager = manager(loader, cache)
         _ = try await manager.image(url)
         var options = LoadOptions()
         options.refreshesCached = true
-        for (answer, expected) in [(ScriptedLoader.Answer.notModified, 8), (.bytes(picture(9, 9)), 9)] {
+        for (answer, expected) in [(ScriptedLoader.Answer.notModified, 8), (.bytes(testImage(9, 9)), 9)] {
             loader.state.withLock { $0.answers[url] = answer }
             let task = manager.load(ImageRequest(url, options))
             var cached: [Int] = []
@@ -319,11 +318,11 @@ import Testing
         }
         #expect(loader.state.withLock { $0.cached.dropFirst().allSatisfy { $0?.attributes["etag"] == "\"1\"" } })
         #expect(manager.cachedImage(url)?.size.width == 9)
-        #expect(cache.state.withLock { $0.entries[url]?.bytes } == picture(9, 9))
+        #expect(cache.state.withLock { $0.entries[url]?.bytes } == testImage(9, 9))
     }
 
-    @Test func `answers every caller when one of them leaves (D-20)`() async throws {
-        let loader = ScriptedLoader([url: .bytes(picture(8, 6))], isOpen: false)
+    @Test func `answers every caller when one of them is cancelled (D-20)`() async throws {
+        let loader = ScriptedLoader([url: .bytes(testImage(8, 6))], isOpen: false)
         let manager = manager(loader)
         let (leaving, staying) = (manager.load(ImageRequest(url)), manager.load(ImageRequest(url)))
         while loader.loads.isEmpty { await Task.yield() }
@@ -335,8 +334,8 @@ import Testing
         #expect(loader.loads.count == 1)
     }
 
-    @Test func `hands over where the caller wants it`() async throws {
-        let manager = manager(ScriptedLoader([url: .bytes(picture(8, 6))]))
+    @Test func `calls the completion where the caller wants it`() async throws {
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(8, 6))]))
         let order = Locked<[String]>([])
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             manager.load(
@@ -354,7 +353,7 @@ import Testing
     }
 }
 
-/// Does nothing to a picture, and counts how often.
+/// Leaves an image unchanged, and counts its calls.
 struct CountedTransformer: ImageTransformer {
     final class Runs: Sendable {
         private let all = Mutex<[String]>([])

@@ -6,9 +6,9 @@ import Testing
 @Suite struct `A prefetcher` {
     private static let urls = (0..<6).map { "https://example.org/\($0).ppm" }
     private static let answers = Dictionary(
-        uniqueKeysWithValues: urls.map { ($0, ScriptedLoader.Answer.bytes(picture(4, 4))) })
+        uniqueKeysWithValues: urls.map { ($0, ScriptedLoader.Answer.bytes(testImage(4, 4))) })
 
-    @Test func `gets all, and counts them (P-02, P-05)`() async {
+    @Test func `loads all images and counts them (P-02, P-05)`() async {
         let manager = manager(ScriptedLoader(Self.answers))
         let token = ImagePrefetcher(manager).prefetch(Self.urls)
         var last = 0
@@ -20,18 +20,18 @@ import Testing
         #expect(Self.urls.allSatisfy { manager.cachedImage($0) != nil })
     }
 
-    @Test func `of nothing is over at once (P-03)`() async {
+    @Test func `finishes an empty list at once (P-03)`() async {
         #expect(await ImagePrefetcher(manager(ScriptedLoader())).prefetch([]).value() == .init(total: 0))
     }
 
-    @Test func `counts what fails as skipped, and goes on`() async {
+    @Test func `counts a failure as skipped, and continues`() async {
         var answers = Self.answers
         answers[Self.urls[2]] = .failure(CoderError(.badStatus, "404"))
         let progress = await ImagePrefetcher(manager(ScriptedLoader(answers))).prefetch(Self.urls).value()
         #expect(progress == .init(finished: 6, skipped: 1, total: 6))
     }
 
-    @Test func `keeps lists apart (P-04); cancelling one skips what is left of it alone (P-06)`() async {
+    @Test func `separates lists (P-04); cancelling one skips only its remaining images (P-06)`() async {
         let loader = ScriptedLoader(Self.answers, isOpen: false)
         let prefetcher = ImagePrefetcher(manager(loader), maxConcurrent: 3)
         let (first, second) = (prefetcher.prefetch(Array(Self.urls[..<3])), prefetcher.prefetch(Array(Self.urls[3...])))
@@ -42,7 +42,7 @@ import Testing
         #expect(await second.value() == .init(finished: 3, skipped: 0, total: 3))
     }
 
-    @Test func `does no more at a time than it may, and nothing while it pauses`() async {
+    @Test func `respects its limit, and starts no load while it is paused`() async {
         let loader = ScriptedLoader(Self.answers, isOpen: false)
         let prefetcher = ImagePrefetcher(manager(loader), maxConcurrent: 2)
         prefetcher.isPaused = true
@@ -57,14 +57,14 @@ import Testing
         #expect(await token.value().finished == 6)
     }
 
-    @Test func `keeps the files alone where that is wanted`() async {
+    @Test func `can store files only`() async {
         let cache = PlainCache()
         let manager = manager(ScriptedLoader(Self.answers), cache)
         await ImagePrefetcher(manager).prefetch(Self.urls, into: .disk).value()
         #expect(cache.entryKeys == Self.urls && cache.imageKeys.isEmpty)
     }
 
-    @Test func `ends every list, also one that has only begun`() async {
+    @Test func `cancels every list, also one that has just started`() async {
         let loader = ScriptedLoader(Self.answers, isOpen: false)
         let prefetcher = ImagePrefetcher(manager(loader))
         let tokens = (0..<20).map { _ in prefetcher.prefetch(Self.urls) }
@@ -73,7 +73,7 @@ import Testing
         #expect(prefetcher.runningCount == 0)
     }
 
-    @Test func `gets the files of pictures that are in memory already`() async throws {
+    @Test func `loads the files of images that are already in memory`() async throws {
         let cache = PlainCache()
         let manager = manager(ScriptedLoader(Self.answers), cache)
         for url in Self.urls { _ = try await manager.image(url) }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ImageLoading
 
-/// What a manager finds where, and what it leaves there.
+/// Where a manager finds images, and where it stores them.
 @Suite struct `Caches of a manager` {
     private let url = "https://example.org/photo.ppm"
-    private let gif = Fixture.named("pictures/three-frames.gif").bytes
+    private let gif = Fixture.named("images/three-frames.gif").bytes
 
     private func options(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
         var options = LoadOptions()
@@ -27,8 +27,8 @@ import Testing
     // MARK: A file that is only on disk
 
     @Test(arguments: [nil, 4])
-    func `asks whether the file on disk is still good, with nothing in memory (M-07)`(side: Int?) async throws {
-        let (loader, cache) = (ScriptedLoader([url: .notModified]), try await onDisk(picture(8, 8)))
+    func `revalidates the file on disk with an empty memory (M-07)`(side: Int?) async throws {
+        let (loader, cache) = (ScriptedLoader([url: .notModified]), try await onDisk(testImage(8, 8)))
         var options = side.map(thumbnail) ?? LoadOptions()
         options.refreshesCached = true
         let manager = manager(loader, cache)
@@ -41,12 +41,12 @@ import Testing
         #expect(loader.loads == [url])
     }
 
-    @Test func `makes a thumbnail anew when the server confirms a file that is newer than it`() async throws {
-        let (loader, cache) = (ScriptedLoader([url: .bytes(picture(80, 80))]), PlainCache())
+    @Test func `decodes a thumbnail again when the server confirms a newer file`() async throws {
+        let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(80, 80))]), PlainCache())
         let manager = manager(loader, cache)
         for side in [20, 40] { _ = try await manager.image(url, thumbnail(side)) }
         await manager.finishStoring()
-        loader.state.withLock { $0.answers[url] = .bytes(picture(80, 40)) }
+        loader.state.withLock { $0.answers[url] = .bytes(testImage(80, 40)) }
         var (first, second) = (thumbnail(20), thumbnail(40))
         (first.refreshesCached, second.refreshesCached) = (true, true)
         #expect(try await manager.image(url, first).image.size == PixelSize(20, 10))
@@ -55,8 +55,8 @@ import Testing
         #expect(manager.cachedImage(url, thumbnail(40))?.size == PixelSize(40, 20))
     }
 
-    @Test func `asks the caches alone where that is wanted, all of them (M-15)`() async throws {
-        let (loader, cache) = (ScriptedLoader(), try await onDisk(picture(102, 102)))
+    @Test func `can query only the caches, all of them (M-15)`() async throws {
+        let (loader, cache) = (ScriptedLoader(), try await onDisk(testImage(102, 102)))
         for side in [102, 20] {
             await cache.clear(.memory)
             var options = side == 102 ? LoadOptions() : thumbnail(side)
@@ -70,22 +70,22 @@ import Testing
         #expect(error?.code == .notFound && loader.loads.isEmpty)
     }
 
-    @Test func `serves what it has when the application wants nothing loaded, and what failed before`() async throws {
+    @Test func `returns cached images if the application refuses loading, or after a failure`() async throws {
         let (loader, cache) = (ScriptedLoader([url: .failure(CoderError(.badStatus, "404"))]), PlainCache())
         let manager = manager(loader, cache) { $0.shouldLoad = { $0.hasSuffix("?yes") || !$0.contains("?") } }
         await #expect(throws: CoderError.self) { try await manager.image(url) }
         #expect(manager.hasFailed(url))
-        try await cache.store(CachedData(picture(8, 8)), for: url)
+        try await cache.store(CachedData(testImage(8, 8)), for: url)
         #expect(try await manager.image(url).tier == .disk)
         let error = await #expect(throws: CoderError.self) { try await manager.image("\(url)?no") }
         #expect(error?.code == .cancelled && loader.loads == [url])
-        try await cache.store(CachedData(picture(8, 8)), for: "\(url)?no")
+        try await cache.store(CachedData(testImage(8, 8)), for: "\(url)?no")
         let asking = options { $0.refreshesCached = true }
         #expect(try await manager.image("\(url)?no", asking).tier == .disk)
     }
 
-    @Test func `keeps a good file from a caller who insists on the wrong coder`() async throws {
-        let cache = try await onDisk(picture(8, 8))
+    @Test func `keeps a valid file when a caller forces the wrong coder`() async throws {
+        let cache = try await onDisk(testImage(8, 8))
         let manager = manager(ScriptedLoader(), cache)
         let wrong = options { $0.coder = "org.coderhost.png" }
         await #expect(throws: CoderError.self) { try await manager.image(url, wrong) }
@@ -93,14 +93,14 @@ import Testing
         #expect(try await manager.image(url).tier == .disk)
     }
 
-    @Test func `asks only the server that said so whether its version is still good`() async throws {
+    @Test func `sends validators only to the URL that issued them`() async throws {
         try await withServer { server, downloader async throws in
             server.on("/latest") { .redirect(to: $0.number == 1 ? "/one" : "/two") }
-            server.on("/one") { _ in Reply.bytes(picture(8, 6)).with("ETag", "\"1\"") }
-            // Another picture with the same tag.
+            server.on("/one") { _ in Reply.bytes(testImage(8, 6)).with("ETag", "\"1\"") }
+            // Another image with the same tag.
             server.on("/two") { request in
                 request.header("If-None-Match") == nil
-                    ? Reply.bytes(picture(4, 3)).with("ETag", "\"1\"") : .status(304)
+                    ? Reply.bytes(testImage(4, 3)).with("ETag", "\"1\"") : .status(304)
             }
             let (manager, asking) = (manager(downloader), options { $0.refreshesCached = true })
             #expect(try await manager.image(server.url("/latest"), asking).image.size == PixelSize(8, 6))
@@ -109,11 +109,11 @@ import Testing
         }
     }
 
-    @Test func `keeps its picture when a page comes instead, and gives it up where that is asked for`() async throws {
+    @Test func `keeps its image when a page arrives instead, and removes it on no-store`() async throws {
         try await withServer { server, downloader async throws in
             server.on("/a") { request in
                 switch request.number {
-                case 1: Reply.bytes(picture(8, 6)).with("ETag", "\"1\"")
+                case 1: Reply.bytes(testImage(8, 6)).with("ETag", "\"1\"")
                 case 2: .bytes(Array("<html>log in</html>".utf8), type: "text/html")
                 default: .status(304, [("Cache-Control", "no-store")])
                 }
@@ -125,7 +125,7 @@ import Testing
             let file = ImageRequest(server.url("/a"), asking)
             _ = try await manager.file(file)
             #expect(try await manager.file(file).response?.contentType == "text/html")
-            #expect(cache.state.withLock { $0.entries.values.map(\.bytes) } == [picture(8, 6)])
+            #expect(cache.state.withLock { $0.entries.values.map(\.bytes) } == [testImage(8, 6)])
             #expect(try await manager.file(file).response?.status == 304)
             #expect(cache.entryKeys == [])
         }
@@ -133,8 +133,8 @@ import Testing
 
     // MARK: Memory
 
-    @Test func `keeps the picture before its transformers in memory where that is wanted (M-16)`() async throws {
-        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(picture(9, 6))]), PlainCache(), PlainCache())
+    @Test func `can keep the untransformed image in memory (M-16)`() async throws {
+        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(testImage(9, 6))]), PlainCache(), PlainCache())
         let manager = manager(loader, cache) { $0.originalCache = originals }
         func flipped(_ horizontal: Bool) -> LoadOptions {
             options {
@@ -148,7 +148,7 @@ import Testing
         #expect(loader.loads.count == 1 && cache.imageKeys.count == 2 && cache.entryKeys == [])
     }
 
-    @Test func `takes a still from an animation in memory (S-14)`() async throws {
+    @Test func `returns the first frame of an animation in memory (S-14)`() async throws {
         let (loader, cache) = (ScriptedLoader([url: .bytes(gif)]), PlainCache())
         let manager = manager(loader, cache)
         _ = try await manager.image(url)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `has all frames ready for whoever wants that, also of what others loaded`(isProgressive: Bool) async throws {
+    func `decodes all frames on request, also of images in memory`(isProgressive: Bool) async throws {
         let manager = manager(ScriptedLoader([url: .parts([Array(gif.prefix(60)), Array(gif.dropFirst(60))])]))
         let ready = options { ($0.preloadsAllFrames, $0.isProgressive) = (true, isProgressive) }
         if !isProgressive { #expect(try await manager.image(url).image.animation?.areAllFramesLoaded == false) }
@@ -169,8 +169,8 @@ import Testing
 
     // MARK: Several caches
 
-    @Test func `finds again what a serializer made, with a cache for files and one for results`() async throws {
-        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(picture(8, 6))]), PlainCache(), PlainCache())
+    @Test func `finds the output of a serializer, with separate caches for files and results`() async throws {
+        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache(), PlainCache())
         let manager = manager(loader, cache) { configuration in
             configuration.originalCache = originals
             configuration.serializer = { _, data, _ throws(CoderError) in data }
@@ -180,15 +180,15 @@ import Testing
         await cache.clear(.memory)
         #expect(try await manager.image(url).tier == .disk && loader.loads.count == 1)
         let hit = try await manager.image(url, options { $0.queriesDataOfMemoryHits = true })
-        #expect(hit.tier == .memory && hit.data == picture(8, 6))
+        #expect(hit.tier == .memory && hit.data == testImage(8, 6))
     }
 
-    @Test func `uses the parts of a request instead of its own (M-14, M-16)`() async throws {
+    @Test func `prefers cache, loader and other parts of a request to its own (M-14, M-16)`() async throws {
         let manager = manager(BytesLoader(), PlainCache()) { configuration in
             configuration.transformer = Flipping(horizontal: true)
             configuration.serializer = { _, _, _ throws(CoderError) in nil }
         }
-        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(picture(80, 60))]), PlainCache(), PlainCache())
+        let (loader, cache, originals) = (ScriptedLoader([url: .bytes(testImage(80, 60))]), PlainCache(), PlainCache())
         var own = thumbnail(20)
         (own.loader, own.cache, own.originalCache, own.transformer) = (loader, cache, originals, .none)
         own.serializer = { _, _, _ throws(CoderError) in [1] }
@@ -197,13 +197,13 @@ import Testing
         #expect(!result.image.isTransformed && result.image.size == PixelSize(20, 15) && loader.loads == [url])
         let key = manager.cacheKey(url, own).result
         #expect(cache.imageKeys == [key] && cache.state.withLock { $0.entries[key]?.bytes } == [1])
-        #expect(originals.entryKeys == [], "with a serializer nothing else goes to the disk")
+        #expect(originals.entryKeys == [], "with a serializer only its output is stored on disk")
         #expect(!manager.hasFailed(url) && (manager.configuration.cache as? PlainCache)?.imageKeys == [])
     }
 
-    @Test func `keeps apart what is reduced for the disk alone (M-08)`() async throws {
+    @Test func `uses a separate key for results that are reduced on disk only (M-08)`() async throws {
         let cache = PlainCache()
-        let manager = manager(ScriptedLoader([url: .bytes(picture(80, 60))]), cache)
+        let manager = manager(ScriptedLoader([url: .bytes(testImage(80, 60))]), cache)
         var small = thumbnail(40)
         small.encode.maxPixelSize = PixelSize(20, 20)
         small.waitsForStore = true

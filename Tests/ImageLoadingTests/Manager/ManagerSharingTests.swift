@@ -7,10 +7,10 @@ import Testing
 
 @testable import ImageLoading
 
-/// What several callers share, and what they must not.
-@Suite struct `Work that callers share` {
+/// Work that concurrent callers share, and work that they must not share.
+@Suite struct `Shared work of a manager` {
     private let url = "https://example.org/photo.ppm"
-    private let gif = Fixture.named("pictures/three-frames.gif").bytes
+    private let gif = Fixture.named("images/three-frames.gif").bytes
 
     private func transformed(_ names: [String], _ runs: CountedTransformer.Runs) -> LoadOptions {
         var options = LoadOptions()
@@ -18,9 +18,9 @@ import Testing
         return options
     }
 
-    @Test func `is stored for each of them, whoever came first`() async throws {
+    @Test func `is stored for every caller, in any order of arrival`() async throws {
         let (loader, cache, runs) = (
-            ScriptedLoader([url: .bytes(picture(8, 6))], isOpen: false), PlainCache(), CountedTransformer.Runs()
+            ScriptedLoader([url: .bytes(testImage(8, 6))], isOpen: false), PlainCache(), CountedTransformer.Runs()
         )
         let manager = manager(loader, cache)
         let all = [["a", "b"], ["a"], []].map { transformed($0, runs) }
@@ -34,7 +34,7 @@ import Testing
         #expect(loader.loads.count == 1 && runs.names.sorted() == ["a", "b"])
     }
 
-    @Test func `keeps animations whose frames are transformed from those that are left alone (M-12)`() async throws {
+    @Test func `separates animations with transformed frames from unchanged ones (M-12)`() async throws {
         let (loader, cache) = (ScriptedLoader([url: .bytes(gif)], isOpen: false), PlainCache())
         let manager = manager(loader, cache)
         var options = LoadOptions()
@@ -55,12 +55,12 @@ import Testing
         let found = try #require(try flipped.image.animation?.image(at: 0))
         #expect(PixelDigest.of(found.pixels) == PixelDigest.of(expected))
         #expect(cache.state.withLock { $0.entries[url]?.bytes } == gif && cache.entryKeys == [url])
-        #expect(try await manager.image(url, options).tier == .memory, "left alone is not undone")
+        #expect(try await manager.image(url, options).tier == .memory, "the transformed result is still in memory")
     }
 
-    @Test func `is not stored where one transformer of several failed`() async throws {
+    @Test func `is not stored if one of several transformers fails`() async throws {
         let (loader, cache, runs) = (
-            ScriptedLoader([url: .bytes(picture(8, 6))]), PlainCache(), CountedTransformer.Runs()
+            ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache(), CountedTransformer.Runs()
         )
         let manager = manager(loader, cache)
         var options = LoadOptions()
@@ -72,7 +72,7 @@ import Testing
         #expect(cache.imageKeys == [] && cache.entryKeys == [url])
     }
 
-    /// Holds tasks up until a test opens it.
+    /// Blocks tasks until a test opens it.
     private final class Door: Sendable {
         private let isOpen = Atomic<Bool>(false)
         func open() { isOpen.store(true, ordering: .relaxed) }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Makes a picture of the size that is wanted.
+    /// Creates an image of the requested size.
     private struct Painter: ImageLoading {
         let runs = CountedTransformer.Runs()
         let door: Door
@@ -93,12 +93,12 @@ import Testing
             let side = request.options.decode.thumbnailSize?.width ?? 0
             runs.add("\(side)")
             await door.pass()
-            let pixels = try builtHost().manager.decode(ImageSource(picture(side, side)))
+            let pixels = try builtHost().manager.decode(ImageSource(testImage(side, side)))
             return LoadedData(.image(LoadedImage(pixels)))
         }
     }
 
-    @Test func `is not a picture that a loader made for another size`() async throws {
+    @Test func `does not return an image that a loader made for another size`() async throws {
         let (painter, cache) = (Painter(door: Door()), PlainCache())
         let manager = manager(painter, cache)
         let tasks = [10, 20].map { side in (side, manager.load(ImageRequest(url, thumbnail(side)))) }
@@ -111,13 +111,13 @@ import Testing
         }
         await manager.finishStoring()
         await cache.clear(.memory)
-        #expect(try await manager.image(url, thumbnail(20)).tier == .disk, "what has no file is encoded")
+        #expect(try await manager.image(url, thumbnail(20)).tier == .disk, "an image without a file is encoded")
         await #expect(throws: CoderError.self) { try await manager.file(ImageRequest(url)) }
     }
 
-    @Test func `does not end for one who has other sources because it failed for one who has none`() async throws {
+    @Test func `continues with alternatives even if another caller without them fails`() async throws {
         let answers = [
-            "\(url)?2": ScriptedLoader.Answer.bytes(picture(8, 6)), url: .failure(CoderError(.badStatus, "")),
+            "\(url)?2": ScriptedLoader.Answer.bytes(testImage(8, 6)), url: .failure(CoderError(.badStatus, "")),
         ]
         let loader = ScriptedLoader(answers, isOpen: false)
         let manager = manager(LoadersManager([loader]))
@@ -129,11 +129,11 @@ import Testing
         await #expect(throws: CoderError.self) { try await alone.value }
         let result = try await rich.value
         #expect(result.image.size == PixelSize(8, 6))
-        #expect(result.response?.headers["etag"] == nil, "it says nothing of the first source")
+        #expect(result.response?.headers["etag"] == nil, "validators of an alternative are dropped")
     }
 
-    @Test func `piles up no pictures that wait to be stored`() async throws {
-        let (background, door, begun) = (Background(), Door(), Collected<Int>())
+    @Test func `limits the images that wait to be stored`() async throws {
+        let (background, door, begun) = (BackgroundStores(), Door(), Collected<Int>())
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
                 group.addTask {
@@ -145,14 +145,14 @@ import Testing
             }
             #expect(await eventually { begun.values.count == 32 })
             try? await Task.sleep(for: .milliseconds(30))
-            #expect(begun.values.count == 32, "the others wait until theirs are stored")
+            #expect(begun.values.count == 32, "further callers wait until their images are stored")
             door.open()
         }
         #expect(begun.values.count == 100)
     }
 
-    @Test func `stores the newest of one key last, and nothing behind its back`() async {
-        let (background, gate, log) = (Background(), Door(), Collected<Int>())
+    @Test func `stores the newest image of a key last`() async {
+        let (background, gate, log) = (BackgroundStores(), Door(), Collected<Int>())
         let key = WorkKey("a", variant: "", own: nil)
         for number in 0..<5 {
             await background.begin(key, LoadUrgency()) { _ in

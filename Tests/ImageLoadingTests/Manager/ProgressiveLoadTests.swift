@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite struct `A picture that is shown while it arrives` {
+@Suite struct `Progressive loading` {
     private static func parts(_ bytes: [UInt8], _ count: Int) -> [[UInt8]] {
         let step = (bytes.count + count - 1) / count
         return stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min(bytes.count, $0 + step)]) }
@@ -23,13 +23,13 @@ import Testing
             let task = manager(ScriptedLoader([name: .parts(parts(bytes, count))])).load(ImageRequest(name, options))
             for await event in task.events { if case .preview(let image) = event { previews.append(image) } }
             let result = try await task.value
-            // A machine that is busy with other tests may look too late; one time it does not.
+            // A busy machine may decode the previews too late, so try several times.
             if !previews.isEmpty || Task.isCancelled { return (previews, result, whole) }
         }
     }
 
     @Test(arguments: ["jpeg/progressive-420-restart.jpg", "jpeg/baseline-420.jpg"])
-    func `comes out as it does without that (D-09, D-28)`(name: String) async throws {
+    func `returns the same pixels as a plain load (D-09, D-28)`(name: String) async throws {
         let (previews, result, plain) = try await Self.load(name)
         #expect(!previews.isEmpty)
         #expect(previews.allSatisfy { $0.size == plain.size })
@@ -38,7 +38,7 @@ import Testing
         #expect(!result.image.isPartial)
     }
 
-    @Test func `has the size that was asked for in every preview (M-13)`() async throws {
+    @Test func `uses the requested size in every preview (M-13)`() async throws {
         var options = LoadOptions()
         options.decode.thumbnailSize = PixelSize(16, 16)
         let (previews, result, plain) = try await Self.load("jpeg/progressive-420-restart.jpg", options)
@@ -47,15 +47,15 @@ import Testing
     }
 
     @Test(arguments: Fixture.valid("gif", "apng", "awebp").filter { ($0.expect?.frameCount ?? 0) > 2 }.prefix(12))
-    func `gains frames and never loses one (D-18, D-19, A-27)`(fixture: Fixture) async throws {
+    func `adds frames and never removes one (D-18, D-19, A-27)`(fixture: Fixture) async throws {
         let (previews, result, plain) = try await Self.load(fixture.name, parts: 6)
         #expect(result.image.isAnimated && result.image.frameCount == plain.frameCount)
         let animations = previews.compactMap(\.animation)
-        #expect(animations.allSatisfy { $0 === animations.first }, "one animation that grows")
+        #expect(animations.allSatisfy { $0 === animations.first }, "all previews share one growing animation")
         #expect(!animations.isEmpty && result.image.animation === animations.first)
     }
 
-    @Test func `is decoded as a whole where a look at it failed`() async throws {
+    @Test func `decodes the complete file after a preview has failed`() async throws {
         var bytes = Fixture.named("jpeg/baseline-420.jpg").bytes
         bytes.removeLast(bytes.count / 2)
         let loader = ScriptedLoader(["cut.jpg": .parts(Self.parts(bytes, 4))])
@@ -65,7 +65,7 @@ import Testing
         #expect(error?.code == .truncated)
     }
 
-    /// Loads the same in one piece and in parts, and says what came out each time.
+    /// Loads the same bytes at once and in parts; returns both images.
     private static func both(_ bytes: [UInt8], _ options: LoadOptions) async throws -> [LoadedImage] {
         var progressive = options
         progressive.isProgressive = true
@@ -75,20 +75,19 @@ import Testing
     }
 
     @Test(arguments: [0, 1000, 100_000])
-    func `comes out as it does without that, with a limit of bytes`(limit: Int) async throws {
+    func `returns the same image as a plain load with a byte limit`(limit: Int) async throws {
         var options = LoadOptions()
         if limit > 0 { options.decode.limitBytes = limit }
-        for name in ["pictures/three-frames.gif", "pictures/f.gif", "pictures/three-frames.webp", "pictures/photo.jpg"]
-        {
+        for name in ["images/three-frames.gif", "images/f.gif", "images/three-frames.webp", "images/photo.jpg"] {
             let images = try await Self.both(Fixture.named(name).bytes, options)
             #expect(images[0].size == images[1].size && images[0].frameCount == images[1].frameCount, "\(name)")
             #expect((images[0].still == nil) == (images[1].still == nil), "\(name)")
         }
     }
 
-    @Test func `is an animation also where only its end says so`() async throws {
-        // Without the block of an application that says how often it is shown, a GIF is known by its second frame.
-        let bytes = Fixture.named("pictures/three-frames.gif").bytes
+    @Test func `detects an animation whose second frame arrives late`() async throws {
+        // A GIF without a loop count is recognized as an animation only by its second frame.
+        let bytes = Fixture.named("images/three-frames.gif").bytes
         let start = try #require((0..<bytes.count - 3).first { bytes[$0] == 0x21 && bytes[$0 + 1] == 0xFF })
         let end = try #require((start + 14..<bytes.count).first { bytes[$0] == 0 && $0 > start + 16 })
         let plain = Array(bytes[..<start]) + Array(bytes[(end + 1)...])

@@ -1,2 +1,2 @@
-// The server is in a target of its own, because the commands' tests run against it, too.
+// The server has its own target, because the tests of the commands use it, too.
 @_exported import LoadingTestSupport

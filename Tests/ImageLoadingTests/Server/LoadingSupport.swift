@@ -6,12 +6,12 @@ import TestSupport
 
 @testable import ImageLoading
 
-/// A downloader that may ask this machine, and begins as fast as it can.
+/// Creates a downloader that may connect to this machine, without a rate limit.
 func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }) throws(CoderError) -> Downloader {
     var configuration = DownloaderConfiguration()
     configuration.addresses = .withPrivate
     configuration.rateLimit = nil
-    // A machine that is busy with other tests is no server that sends nothing; tests of that say how long.
+    // On a busy machine a server may seem silent; tests of timeouts set shorter values.
     (configuration.timeout, configuration.connectTimeout) = (.seconds(1800), .seconds(1800))
     configuration.totalTimeout = nil
     configuration.minimumRate = nil
@@ -19,7 +19,7 @@ func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }
     return try Downloader(configuration)
 }
 
-/// Gives a server and a downloader to `body`, and ends both.
+/// Runs `body` with a server and a downloader, and shuts both down.
 func withServer(
     tls: Bool = false, _ change: (inout DownloaderConfiguration) -> Void = { _ in },
     _ body: (TestServer, Downloader) async throws -> Void
@@ -38,7 +38,7 @@ func withServer(
 }
 
 extension ImageLoading {
-    /// What a load comes to.
+    /// The result of a load.
     func outcome(
         _ url: String, cached: CachedData? = nil, _ urgency: LoadUrgency = LoadUrgency(),
         onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in },
@@ -53,12 +53,12 @@ extension ImageLoading {
         }
     }
 
-    /// The bytes, or what went wrong.
+    /// Returns the bytes; throws the error of the load.
     func bytes(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async throws(CoderError) -> [UInt8] {
         try await outcome(url, options: change).get().bytes
     }
 
-    /// What goes wrong, or nil.
+    /// Returns the error of the load; nil if it succeeds.
     func failure(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async -> CoderError? {
         if case .failure(let error) = await outcome(url, options: change) { error } else { nil }
     }
@@ -69,7 +69,7 @@ extension LoadedData {
     var isNotModified: Bool { if case .notModified = content { true } else { false } }
 }
 
-/// Says what it was told.
+/// A resolver with scripted answers.
 final class FixedResolver: NameResolver {
     private let answers: @Sendable (_ host: String, _ call: Int) -> [IPAddress]
     private let calls = Mutex<[String]>([])
@@ -80,7 +80,7 @@ final class FixedResolver: NameResolver {
         self.init { host, _ in addresses[host].flatMap { IPAddress($0) }.map { [$0] } ?? [] }
     }
 
-    /// Names that were asked for, in order.
+    /// Resolved names, in order.
     var asked: [String] { calls.withLock { $0 } }
 
     func addresses(of host: String) async throws(CoderError) -> [IPAddress] {
@@ -92,16 +92,16 @@ final class FixedResolver: NameResolver {
     }
 }
 
-/// Values that arrive from anywhere.
+/// Collects values from any thread.
 final class Collected<Value: Sendable>: Sendable {
     private let list = Mutex<[Value]>([])
     var values: [Value] { list.withLock { $0 } }
     func add(_ value: Value) { list.withLock { $0.append(value) } }
 }
 
-/// Waits until something is so; false when it never was.
+/// Waits until a condition holds; returns false after a timeout.
 func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    // Minutes: the threads of all tests are those of this one, and some keep them busy.
+    // Minutes, because other tests may keep all threads busy.
     let end = ContinuousClock.now + .seconds(600)
     while ContinuousClock.now < end {
         if condition() { return true }
@@ -110,5 +110,5 @@ func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
     return condition()
 }
 
-/// Bytes that are no picture, and each at its place.
+/// Bytes that are not an image; each depends on its position.
 func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }

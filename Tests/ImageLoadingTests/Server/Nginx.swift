@@ -2,9 +2,9 @@ import Foundation
 import LoadingTestSupport
 import TestSupport
 
-/// The web server that most pictures come from, on loopback, where this machine has it.
+/// A local nginx, if it is installed.
 ///
-/// It is not ours, so it shows what ``TestServer`` cannot: that we agree with somebody else about HTTP.
+/// It is an independent implementation of HTTP, so it finds errors that ``TestServer`` would share with the downloader.
 final class Nginx: Sendable {
     static let program = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -13,11 +13,11 @@ final class Nginx: Sendable {
     let port: Int
     let securePort: Int
     private let process: Process
-    /// Its other end is the process's reason to live, so it ends with this one, too.
+    /// nginx ends when this pipe closes, so it also ends with the test process.
     private let life = Pipe()
 
-    /// Serves `files` from `/`, slowly from `/slow/`, compressed and without a length from `/gzip/`, behind a password
-    /// from `/secret/`.
+    /// Serves `files` from `/`, slowly from `/slow/`, compressed and chunked from `/gzip/`, and with a password from
+    /// `/secret/`.
     init(_ files: [String: [UInt8]]) async throws {
         let place = TemporaryDirectory()
         self.place = place
@@ -38,7 +38,7 @@ final class Nginx: Sendable {
         try process.run()
     }
 
-    /// What it says is wrong with it.
+    /// The fatal error that nginx has logged; nil if there is none.
     var complaint: String? {
         readFile(place.file("errors")).map { String(decoding: $0, as: UTF8.self) }.flatMap {
             $0.contains("[emerg]") ? $0 : nil

@@ -1,7 +1,7 @@
 import ImageProcessing
 import Synchronization
 
-/// A value that any thread of a test may change.
+/// A value with a lock.
 final class Locked<Value: Sendable>: Sendable {
     private let mutex: Mutex<Value>
 
@@ -10,7 +10,7 @@ final class Locked<Value: Sendable>: Sendable {
     func withLock<R: Sendable>(_ body: (inout Value) -> R) -> R { mutex.withLock { body(&$0) } }
 }
 
-/// How often something happened.
+/// A counter.
 final class Count: Sendable {
     private let number = Atomic<Int>(0)
 
@@ -18,7 +18,7 @@ final class Count: Sendable {
     func add() { number.add(1, ordering: .relaxed) }
 }
 
-/// What work waits for until a test opens it.
+/// Blocks work until a test opens it.
 final class Switch: Sendable {
     private let open = Atomic<Bool>(false)
 

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `Shared work` {
     private typealias Work = SharedWork<String, Int, Int>
 
-    @Test func `is done once for all who want it at the same time, and anew after that`() async throws {
+    @Test func `runs once for concurrent callers, and again for later ones`() async throws {
         let work = Work()
         let runs = Count()
         let gate = Switch()
@@ -34,7 +34,7 @@ import Testing
         #expect(work.count == 0)
     }
 
-    @Test func `ends with the last who waits, and nobody joins it then`() async throws {
+    @Test func `is cancelled with its last caller, and cannot be joined after that`() async throws {
         let work = Work()
         let ended = Count()
         let body: @Sendable (Work.Node) async -> Work.Outcome = { _ in
@@ -49,13 +49,13 @@ import Testing
         for task in waiting.dropLast() { #expect(await task.result.isCancelled) }
         #expect(ended.value == 0)
         waiting.last?.cancel()
-        // At once, although the work is still ending.
+        // Starts new work at once, although the cancelled work is still ending.
         #expect(try await work.value(for: "a", LoadUrgency()) { _ in .success(1) } == 1)
         #expect(await waiting[4].result.isCancelled)
         while ended.value == 0 { await Task.yield() }
     }
 
-    @Test func `is as urgent as its most urgent caller, as long as that one waits`() async throws {
+    @Test func `has the priority of its most urgent waiting caller`() async throws {
         let work = Work()
         let seen = Locked<Work.Node?>(nil)
         let body: @Sendable (Work.Node) async -> Work.Outcome = { node in
@@ -78,7 +78,7 @@ import Testing
         first.cancel()
     }
 
-    @Test func `answers everybody exactly once, whoever leaves when`() async throws {
+    @Test func `answers every caller exactly once, with random cancellations`() async throws {
         let work = Work()
         let answers = Count()
         await withTaskGroup(of: Void.self) { group in
@@ -111,7 +111,7 @@ extension Result where Failure == any Error {
     }
 }
 
-@Suite struct `A line in front of slots` {
+@Suite struct `Admission queue` {
     private func order(_ kind: AdmissionQueue.Order, _ priorities: [LoadPriority]) async -> [Int] {
         let line = AdmissionQueue(limit: 1, order: kind)
         let done = Locked<[Int]>([])
@@ -130,17 +130,17 @@ extension Result where Failure == any Error {
         return done.withLock { $0 }
     }
 
-    @Test func `lets in the first who came, or the last (D-15)`() async {
+    @Test func `admits the first or the last caller (D-15)`() async {
         let same = [LoadPriority](repeating: .normal, count: 6)
         #expect(await order(.firstInFirstOut, same) == [1, 2, 3, 4, 5, 6])
         #expect(await order(.lastInFirstOut, same) == [6, 5, 4, 3, 2, 1])
     }
 
-    @Test func `lets in the most urgent before all others`() async {
+    @Test func `admits the most urgent caller first`() async {
         #expect(await order(.firstInFirstOut, [.low, .normal, .veryHigh, .normal, .veryLow]) == [3, 2, 4, 1, 5])
     }
 
-    @Test func `loses no slot to those who leave`() async throws {
+    @Test func `loses no slot to cancelled callers`() async throws {
         let line = AdmissionQueue(limit: 2)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {

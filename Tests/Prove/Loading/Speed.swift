@@ -3,14 +3,14 @@ import ImageLoading
 import ImageModel
 import ImageProcessing
 
-/// How long the ways to a picture take.
+/// Measures the duration of the ways to load an image.
 struct Speed {
     private let coders: CodersManager
     private let options: LoadOptions
 
     /// - Parameters:
-    ///   - plugins: the folder of the plugins; they run in this process, so that nothing else is measured.
-    ///   - side: of the thumbnail that is asked for, 0 for the whole.
+    ///   - plugins: the folder of the plugins; they run in this process, so that only loading is measured.
+    ///   - side: the size of the thumbnail; 0 for the full image.
     init(plugins: String, side: Int) {
         var configuration = HostConfiguration(
             directories: [.init(plugins, origin: .argument)], administrationDirectories: [], followsChanges: false,
@@ -22,7 +22,7 @@ struct Speed {
         self.options = options
     }
 
-    /// A picture whose file is on disk, a picture that is itself on disk, a picture in memory, and one decode.
+    /// Measures a file on disk, a result on disk, an image in memory, and one decode.
     func hits(_ directory: String, _ bytes: [UInt8]) async throws -> String {
         let url = "https://example.org/photo.jpg"
         var decodes: [Double] = []
@@ -61,7 +61,7 @@ struct Speed {
             + "memory_ns \(Int(memory * 1e9 / Double(count)))"
     }
 
-    /// A picture that comes over the network, looked at while it comes, and without that.
+    /// Measures a network load with and without previews.
     func progressive(_ url: String, _ bytes: [UInt8]) async throws -> String {
         var options = options
         (options.stores, options.storesOriginal) = ([], [])
@@ -86,7 +86,7 @@ struct Speed {
             let image = try await task.value.image
             return (processorSeconds() - busy, first, looks, image)
         }
-        // What a transfer costs is the same with and without looks at it.
+        // Both loads include the same download, so it cancels out.
         var (plain, watched, decodes): ([Double], [Double], [Double]) = ([], [], [])
         var (first, looks) = (0, 0)
         for _ in 0..<7 {

@@ -1,12 +1,12 @@
-// Puts a disk cache to the test from outside: this program is killed, starved and run beside itself.
+// Tests a disk cache from outside: a script kills this program, limits its resources and runs several copies.
 //
 //   loading-prover puts DIR SEED FROM COUNT [durable] [maxsize=N]   prints "ok N" when entry N was acknowledged
-//   loading-prover check DIR SEED [sweep]       reads acknowledged numbers from standard input, prints one line of facts
-//   loading-prover race DIR SEED COUNT          stores, reads, changes, removes and prunes what others do the same to
-//   loading-prover lookups DIR SEED ENTRIES COUNT   nanoseconds per hit and per miss
-//   loading-prover prune DIR MAXSIZE            one sweep: what went, seconds, and the memory it took
-//   loading-prover hits DIR PLUGINS FILE SIDE   a thumbnail of a file: decoded, from disk, from memory
-//   loading-prover watch DIR PLUGINS FILE URL   the same file over a network, looked at while it arrives
+//   loading-prover check DIR SEED [sweep]       reads acknowledged numbers from standard input, prints one line of
+//   facts loading-prover race DIR SEED COUNT          stores, reads, changes, removes and prunes entries in several
+//   processes loading-prover lookups DIR SEED ENTRIES COUNT   prints nanoseconds per hit and per miss loading-prover
+//   prune DIR MAXSIZE            sweeps once; prints the removed entries, seconds and memory loading-prover hits DIR
+//   PLUGINS FILE SIDE   loads a thumbnail of a file: decoded, from disk, from memory loading-prover watch DIR PLUGINS
+//   FILE URL   loads the same file over a network, with previews
 import CoderHost
 import ImageLoading
 import ImageModel
@@ -18,7 +18,7 @@ func word(_ index: Int) -> String {
 }
 func integer(_ index: Int) -> Int { Int(word(index)) ?? 0 }
 
-/// What belongs under a key: another content for every number and version, from which both can be told.
+/// The content of a key: it differs for every number and version, and contains both.
 func content(seed: Int, number: Int, version: Int = 0) -> CachedData {
     var random = Generator(state: UInt64(truncatingIfNeeded: seed &* 1_000_003 &+ number &* 31 &+ version &* 7_000_003))
     let count = random.next() % 8 == 0 ? Int(random.next() % 60_000) : Int(random.next() % 3000)
@@ -48,7 +48,7 @@ extension ImageSource {
     var allBytes: [UInt8] { bytes(0..<count) }
 }
 
-func key(_ number: Int) -> String { "https://example.com/pictures/\(number).jpg" }
+func key(_ number: Int) -> String { "https://example.com/images/\(number).jpg" }
 
 func seconds(_ body: () -> Void) -> Double {
     let start = monotonicNow()
@@ -56,14 +56,14 @@ func seconds(_ body: () -> Void) -> Double {
     return Double(monotonicNow() - start) / 1e9
 }
 
-/// Three digits behind the point.
+/// Formats a number with three decimals.
 func text(_ value: Double) -> String {
     let thousandths = Int((value * 1000).rounded())
     let rest = "\(thousandths % 1000)"
     return "\(thousandths / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
 }
 
-/// KiB of memory that this process had at most.
+/// The peak memory of this process in KiB.
 func peak() -> Int {
     guard let file = try? File(reading: "/proc/self/status"), let bytes = try? file.bytes(at: 0, count: 8192) else {
         return 0
@@ -79,7 +79,7 @@ for option in commandLineWords.dropFirst(3) {
     if option.hasPrefix("maxsize=") { configuration.maxSize = Int(option.dropFirst(8)) ?? 0 }
 }
 
-/// Prints at once: what was printed has to be known when this process is killed.
+/// Prints and flushes a line, so that it is not lost when the process is killed.
 func tell(_ line: String) {
     let sink = try? FileSink(path: "-", replacing: true)
     try? Array("\(line)\n".utf8).withSpan { span throws(CoderError) in try sink?.write(span) }
@@ -110,7 +110,7 @@ case "check":
         }
         if data != content(seed: integer(3), number: number) { wrong += 1 }
     }
-    // Those that were stored and not acknowledged have to be right, too.
+    // Entries that were stored but not acknowledged must be right, too.
     var entries = 0
     cache.forEachEntry { entry in
         entries += 1
@@ -127,7 +127,7 @@ case "check":
         "entries \(entries) lost \(lost) wrong \(wrong) damaged \(report.damaged.count) "
             + "forsaken \(report.forsaken.count) foreign \(report.foreign.count) first_lookup \(text(first))")
 case "race":
-    // Eight keys that all do everything to; a version is the number of whoever stored it.
+    // All processes use the same eight keys; the version identifies the process that stored the entry.
     var random = Generator(state: UInt64(integer(3)))
     var wrong = 0
     var hits = 0

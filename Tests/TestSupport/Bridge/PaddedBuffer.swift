@@ -1,11 +1,12 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
 
 extension PixelBuffer {
-    /// What stands in the padding of ``padded(_:by:)``.
+    /// The bytes in the padding of ``padded(_:by:)``.
     private static let paddingByte: UInt8 = 0xA5
 
-    /// The same pixels with more room between the rows.
+    /// Returns the same pixels with padding between the rows.
     public static func padded(_ buffer: PixelBuffer, by padding: Int) -> PixelBuffer {
         let stride = buffer.bytesPerRow + padding
         let count = stride * buffer.size.height

@@ -1,13 +1,13 @@
 /*
- * abilities.c - a format for most optional abilities of the contract, as simple as can be: images are formulas.
+ * abilities.c - a minimal format for most optional abilities of the contract: images are formulas.
  *
  *     "FRM1" | width 4 | height 4, big-endian | kind 1 | anything
  *
- *     v  vectors: every size is native            t  tiles: parts and smaller sizes cost what they show
- *     i  items: pages, a thumbnail, a depth map   m  five channels of 32-bit integers beside an RGB offer
+ *     v  vectors: every size is native            t  tiles: cheap parts and smaller sizes
+ *     i  items: pages, a thumbnail, a depth map   m  five channels of 32-bit integers with an RGB offer
  *     p  rows by the host's threads               a  rows that must be aligned to 64 bytes
- *     e  tasks without end                        n  a task that answers a note
- *     r  a task that runs tasks of its own
+ *     e  tasks without end                        n  a task with a positive status
+ *     r  a task that starts tasks
  *     o  red is the option `abilities.red`, green the first letter of the name's ending
  *
  * Pixel (x, y) of item n is RGB (7x + 13y + n, 3x, 5y), modulo 256, with x and y of the full size.
@@ -180,7 +180,7 @@ static cpi_status paint_row(void *arg, uint32_t y, uint32_t thread) {
     return CPI_OK;
 }
 
-/* Tasks that go wrong: one that answers a note, one that runs tasks of its own. */
+/* Faulty tasks: one returns a positive status, one starts tasks. */
 static cpi_status answer_note(void *arg, uint32_t index, uint32_t thread) {
     (void)arg, (void)thread;
     return index == 3 ? CPI_END : CPI_OK;
@@ -206,7 +206,7 @@ static cpi_status run_badly(const job *work, cpi_error *error) {
     return status == CPI_OK ? CPI_OK : fail(d, error, status, "a task failed");
 }
 
-/* Whether a region lies in what is decoded; 64 bits, so that no sum passes its type. */
+/* Whether a region lies inside the decoded frame; 64 bits, so that sums cannot overflow. */
 static int is_inside(const cpi_decoder *d, const cpi_decode_request *request) {
     const cpi_rect region = request->region;
     int64_t        width = request->scaled_width ? request->scaled_width : d->info.width;
@@ -294,7 +294,7 @@ static cpi_status copy(const cpi_source *source, uint64_t offset, uint64_t end, 
     return CPI_OK;
 }
 
-/* What stands behind the header is text: removed, or replaced by the blobs of that kind. */
+/* The bytes after the header are text: removed, or replaced by the blobs of that kind. */
 static cpi_status rewrite(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
                           const cpi_options *options, const cpi_rewrite_request *request, const cpi_source *source,
                           const cpi_sink *sink, cpi_rewrite_outcome *outcome, cpi_error *error) {

@@ -1,4 +1,4 @@
-/* Wrong: a table says it is shorter than the first minor made it. -DTABLE: 1 decoder, 2 coder, 3 plugin, 4 size 0. */
+/* Wrong: a table's size is shorter than in the first minor. -DTABLE: 1 decoder, 2 coder, 3 plugin, 4 size 0. */
 #ifndef TABLE
 #define TABLE 1
 #endif

@@ -1,4 +1,4 @@
-/* Wrong: whoever maps this file dies. Listing must not map anything, so it has to list this one as usable. */
+/* Wrong: its constructor aborts the process. Listing must not map files, so it must list this plugin as usable. */
 #include "plugin.h"
 
 __attribute__((constructor)) static void end_the_process(void) {

@@ -1,3 +1,3 @@
-/* Wrong: there is always one more frame. Only the limits of the host bring this to an end. */
+/* Wrong: there is always one more frame. Only the host's limits end the session. */
 #define HAS_FRAME(index) ((index) < UINT32_MAX)
 #include "plugin.h"

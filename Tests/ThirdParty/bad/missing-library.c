@@ -1,4 +1,4 @@
-/* Wrong: it needs libcoderhost-absent.so.3, which is there when this is linked and gone afterwards. */
+/* Wrong: it needs libcoderhost-absent.so.3, which is deleted after linking. */
 #include "plugin.h"
 
 int absent_answer(void);

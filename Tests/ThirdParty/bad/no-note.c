@@ -1,3 +1,3 @@
-/* Wrong: there is no manifest, so nothing says who this is without running it. */
+/* Wrong: there is no manifest, so the plugin cannot be identified without running it. */
 #define NO_MANIFEST
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: the entry point refuses and says why. */
+/* Wrong: the entry point refuses with a reason. */
 #define OWN_ENTRY
 #include "plugin.h"
 

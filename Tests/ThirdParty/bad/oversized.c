@@ -1,4 +1,4 @@
-/* Wrong: the manifest is proper JSON of 68 KiB; 64 are allowed. */
+/* Wrong: the manifest is valid JSON of 68 KiB; the limit is 64 KiB. */
 #define SPACES_16  "                "
 #define SPACES_128 SPACES_16 SPACES_16 SPACES_16 SPACES_16 SPACES_16 SPACES_16 SPACES_16 SPACES_16
 #define SPACES_1K  SPACES_128 SPACES_128 SPACES_128 SPACES_128 SPACES_128 SPACES_128 SPACES_128 SPACES_128

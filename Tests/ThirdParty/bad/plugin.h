@@ -1,6 +1,6 @@
 /*
- * plugin.h - a plugin that does everything right, for a format of four bytes: "BAD!" is a picture of 2 x 2 pixels of
- * one colour. Each file beside it defines one of the macros below and so breaks one thing.
+ * plugin.h - a correct plugin for a format of four bytes: "BAD!" is an image of 2 x 2 pixels of one color. Each file
+ * next to it defines one of the macros below and so introduces one fault.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 #define TEXT_OF(words) #words
 #define TEXT(words)    TEXT_OF(words)
 
-/* Who it is; on the command line as -DNAME=first, without quotes. */
+/* The plugin's name; on the command line as -DNAME=first, without quotes. */
 #ifndef NAME
 #define NAME bad
 #endif
@@ -21,7 +21,7 @@
 #endif
 #define CODER_ID  "org.example." TEXT(NAME)
 
-/* What the manifest says. */
+/* The content of the manifest. */
 #ifndef MANIFEST_CODER
 #define MANIFEST_CODER CODER_ID
 #endif
@@ -67,7 +67,7 @@
 CPI_MANIFEST(MANIFEST);
 #endif
 
-/* What the plugin does. */
+/* The behavior of the plugin. */
 #ifndef WIDTH
 #define WIDTH 2
 #endif
@@ -77,7 +77,7 @@ CPI_MANIFEST(MANIFEST);
 #ifndef COLOR /* 0xRRGGBB */
 #define COLOR 0xff0000
 #endif
-#ifndef ANSWER /* of every call that may fail, after open */
+#ifndef ANSWER /* the status of every call that may fail, after open */
 #define ANSWER CPI_OK
 #endif
 #ifndef PAINTS
@@ -101,10 +101,10 @@ CPI_MANIFEST(MANIFEST);
 #ifndef INIT
 #define INIT NULL
 #endif
-#ifndef BLOB /* the function that hands out metadata */
+#ifndef BLOB /* the function that delivers metadata */
 #define BLOB NULL
 #endif
-#ifndef DIRTY /* the function that tells what the last decode changed */
+#ifndef DIRTY /* the function that reports the part changed by the last decode */
 #define DIRTY NULL
 #endif
 #ifndef DECODE_ANSWER
@@ -125,7 +125,7 @@ CPI_MANIFEST(MANIFEST);
 #ifndef CONCURRENCY
 #define CONCURRENCY CPI_CONCURRENCY_ANY
 #endif
-/* Statements: `info`, `frame` and `decoder` are what the host gets. */
+/* Statements that may change `info`, `frame` and `decoder`, the host's results. */
 #ifndef CHANGE_INFO
 #define CHANGE_INFO
 #endif

@@ -1,4 +1,4 @@
-/* Wrong: every extension id is answered with the same table, known or not. Its tag fits none of them but "wrong/1". */
+/* Wrong: it returns the same table for every extension id. The table's tag matches only "wrong/1". */
 #include <coder_plugin.h>
 static const cpi_table wrong_table;
 #define EXTENSION (&wrong_table)

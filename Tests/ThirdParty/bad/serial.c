@@ -1,5 +1,5 @@
 /*
- * serial.c - a good plugin that lets one thread in at a time and reports progress three times in each decode.
+ * serial.c - a correct plugin that permits one thread at a time and reports progress three times per decode.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Wrong: there are two manifests, and nothing says which one holds. */
+/* Wrong: there are two manifests, so the valid one is undefined. */
 #include "plugin.h"
 
 #define cpi_manifest_note another_note

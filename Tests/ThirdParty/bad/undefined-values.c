@@ -55,11 +55,11 @@
 #define CHANGE_INFO info->density_unit = 9;
 #elif CASE == 24
 #define CHANGE_INFO info->orientation = 9;
-/* From here on, cases that the host serves. */
+/* From here on, cases that the host accepts. */
 #elif CASE == 21 /* another format beside the new one */
 #define CHANGE_INFO info->native = NEW;
 #define THE_OFFER {.format = RGB}
-#elif CASE == 22 /* one thread at a time, which is what the host has to take for granted */
+#elif CASE == 22 /* the host must treat an unknown value as one thread at a time */
 #define CONCURRENCY   7
 #define BEFORE_DECODE                                                                                                  \
     static int inside;                                                                                                 \

@@ -1,3 +1,3 @@
-/* Wrong: decode answers CPI_OK and has touched no pixel. The host's memory must not shine through. */
+/* Wrong: decode returns CPI_OK without writing a pixel. Old memory of the host must not become visible. */
 #define PAINTS 0
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: blob answers after an error as if there were none. */
+/* Wrong: blob succeeds after an error. */
 #include <coder_plugin.h>
 static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_error *error) {
     return (void)d, (void)index, (void)blob, (void)error, CPI_END;

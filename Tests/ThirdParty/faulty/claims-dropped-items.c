@@ -1,4 +1,4 @@
-/* Wrong: a rewrite states that it dropped items, and all of them are in the output. */
+/* Wrong: a rewrite reports dropped items, but all items are in the output. */
 #define ITEM_ROLE CPI_ITEM_PRIMARY
 #define REWRITES
 #define OUTCOME_FLAGS CPI_REWRITE_DROPPED_ITEMS

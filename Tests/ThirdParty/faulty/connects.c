@@ -1,4 +1,4 @@
-/* Wrong: it tells somebody over the network that it decodes. */
+/* Wrong: it connects to a server when it decodes. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

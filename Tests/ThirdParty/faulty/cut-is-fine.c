@@ -1,3 +1,3 @@
-/* Wrong: a file that ends early is a picture all the same. */
+/* Wrong: it accepts a truncated file. */
 #define WHEN_SHORT CPI_OK
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: it decodes a frame only once; asked again, it answers CPI_OK and writes nothing. */
+/* Wrong: it decodes a frame only once; a second decode returns CPI_OK without writing pixels. */
 #define ON_DECODE if (d->base.state == DECODED) return CPI_OK;
 #include "plugin.h"

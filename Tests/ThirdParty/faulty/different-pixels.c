@@ -1,4 +1,4 @@
-/* Wrong: each time it decodes other pixels. */
+/* Wrong: each decode gives different pixels. */
 static unsigned seed;
 #define ON_DECODE seed++;
 #define SAMPLE(value) ((value) + seed)

@@ -1,3 +1,3 @@
-/* Wrong: it does not say which part a decode changed before the image is complete. */
+/* Wrong: it does not report the changed part before the image is complete. */
 #define DIRTY_STATES DECODED
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: it ends the process when it decodes, as if all were well. */
+/* Wrong: it exits with status 0 when it decodes. */
 #define ON_DECODE exit(0);
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: it asks whether to go on, and goes on whatever the answer is. */
+/* Wrong: it polls but ignores the result. */
 #define POLL(services) ((services)->poll((services)->ctx) & CPI_CONTINUE)
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: after a request that it refused, a session refuses every other. */
+/* Wrong: after one refused request, a session refuses all others. */
 #define KEEPS_REFUSAL 1
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: a rewrite keeps the text that it is asked to leave out. */
+/* Wrong: a rewrite keeps text that it must remove. */
 #define REWRITES
 #define REMOVES_TEXT 0
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: each picture leaves 256 MiB behind, 10 GiB after 40 of them. */
+/* Wrong: it leaks 256 MiB per image, 10 GiB after 40 images. */
 #define ON_DECODE                                                                                                      \
     {                                                                                                                  \
         const size_t lost   = (size_t)256 << 20;                                                                       \

@@ -1,3 +1,3 @@
-/* Wrong: an open that fails for an option keeps what it took. */
+/* Wrong: an open that fails because of an option leaks memory. */
 #define ON_UNKNOWN_OPTION (void)services->allocate(services->ctx, 100);
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: it makes the whole process write numbers as it likes them. */
+/* Wrong: it changes the number format of the whole process. */
 #include <locale.h>
 #define ON_DECODE setlocale(LC_ALL, "C.UTF-8");
 #include "plugin.h"

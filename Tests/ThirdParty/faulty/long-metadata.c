@@ -1,3 +1,3 @@
-/* Wrong: it hands out metadata of any length, whatever max_metadata_bytes says. */
+/* Wrong: it delivers metadata longer than max_metadata_bytes. */
 #define BLOB_BYTES 100
 #include "plugin.h"

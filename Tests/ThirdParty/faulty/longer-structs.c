@@ -1,3 +1,3 @@
-/* Wrong: it fills structs of the host to their length as it knows it. */
+/* Wrong: it fills the host's structs to its own size of them. */
 #define STRUCT_SIZE(theirs, ours) ((void)(theirs), (ours))
 #include "plugin.h"

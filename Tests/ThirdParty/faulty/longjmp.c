@@ -1,4 +1,4 @@
-/* Wrong: an error in decode jumps to where set_source was, which came back long ago. */
+/* Wrong: an error in decode jumps into set_source, which has already returned. */
 #include <setjmp.h>
 static jmp_buf place;
 #define ON_SET_SOURCE if (setjmp(place)) return CPI_CORRUPT;

@@ -1,4 +1,4 @@
-/* Wrong: what was packed comes back without its last byte. */
+/* Wrong: unpacking loses the last byte. */
 #define TRANSCODES
 #define UNPACKED(count) ((count) - 1)
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: a rewrite leaves out the text, which it is not asked to. */
+/* Wrong: a rewrite removes text without a request. */
 #define REWRITES
 #define COPIES_TEXT 0
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: a rewrite fills up an image that ends too early, so that it looks sound. */
+/* Wrong: a rewrite fills up a truncated image, so that it looks complete. */
 #define REWRITES
 #define WHEN_CUT
 #include "plugin.h"

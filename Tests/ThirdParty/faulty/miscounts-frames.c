@@ -1,4 +1,4 @@
-/* Wrong: where more frames stand than are allowed, it says that the file is damaged. */
+/* Wrong: for more frames than allowed, it reports a damaged file. */
 #define FRAMES         3
 #define MANIFEST_ROLES ", \"animation\""
 #define MORE_ROLES     CPI_CODER_ANIMATION

@@ -1,4 +1,4 @@
-/* Wrong: it starts three threads, and its manifest says that it starts none. */
+/* Wrong: it starts three threads, but its manifest declares none. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <unistd.h>

@@ -1,3 +1,3 @@
-/* Wrong: it uses what allocate answered, NULL or not. */
+/* Wrong: it uses the result of allocate without a check for NULL. */
 #define SURVIVES_NO_MEMORY 0
 #include "plugin.h"

@@ -1,2 +1,2 @@
-/* Nothing is wrong with it. */
+/* The correct plugin. */
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: a frame has a blend without a definition. */
+/* Wrong: a frame has an undefined blend. */
 #define CHANGE_FRAME frame->blend = 9;
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: it hands out metadata of a kind that does not exist. */
+/* Wrong: it delivers metadata of an undefined kind. */
 #define BLOB_BYTES 8
 #define BLOB_KIND  99
 #include "plugin.h"

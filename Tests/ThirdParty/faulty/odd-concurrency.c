@@ -1,3 +1,3 @@
-/* Wrong: its concurrency has no definition. */
+/* Wrong: its concurrency is undefined. */
 #define CONCURRENCY 7
 #include "plugin.h"

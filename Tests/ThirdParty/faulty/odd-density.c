@@ -1,3 +1,3 @@
-/* Wrong: the image has a density_unit without a definition. */
+/* Wrong: the image has an undefined density_unit. */
 #define CHANGE_INFO info->density_unit = 9;
 #include "plugin.h"

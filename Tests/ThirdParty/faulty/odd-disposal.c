@@ -1,3 +1,3 @@
-/* Wrong: a frame has a disposal without a definition. */
+/* Wrong: a frame has an undefined disposal. */
 #define CHANGE_FRAME frame->disposal = 9;
 #include "plugin.h"

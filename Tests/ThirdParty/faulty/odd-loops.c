@@ -1,3 +1,3 @@
-/* Wrong: the image has a loop_kind without a definition. */
+/* Wrong: the image has an undefined loop_kind. */
 #define CHANGE_INFO info->loop_kind = 9;
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: the encoder offers a format with a flag that does not exist. */
+/* Wrong: the encoder offers a format with an undefined flag. */
 #define OFFER_FLAGS 0x10000u
 #include "plugin.h"

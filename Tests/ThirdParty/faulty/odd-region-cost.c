@@ -1,3 +1,3 @@
-/* Wrong: the image has a region_cost without a definition. */
+/* Wrong: the image has an undefined region_cost. */
 #define CHANGE_INFO info->region_cost = 9;
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: its one item has a role without a definition. */
+/* Wrong: its only item has an undefined role. */
 #define ITEM_ROLE 9
 #include "plugin.h"

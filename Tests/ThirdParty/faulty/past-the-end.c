@@ -1,3 +1,3 @@
-/* Wrong: it writes eight bytes behind the last pixel of the surface. */
+/* Wrong: it writes eight bytes after the last pixel of the surface. */
 #define AFTER_ROW if (y + 1 == d->height) memset(row + bytes, row[bytes - 1], 8);
 #include "plugin.h"

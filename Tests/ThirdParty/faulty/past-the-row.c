@@ -1,3 +1,3 @@
-/* Wrong: it writes one byte behind each row, which belongs to somebody else. */
+/* Wrong: it writes one byte after each row, outside of the surface. */
 #define AFTER_ROW if (y + 1 < d->height) row[bytes] = 0x77;
 #include "plugin.h"

@@ -1,3 +1,3 @@
-/* Wrong: its manifest promises Exif, and it takes none. */
+/* Wrong: its manifest declares Exif, but it accepts none. */
 #define MANIFEST_METADATA "\"exif\""
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: what it makes of a picture depends on whether a file of the machine can be read. */
+/* Wrong: its result depends on whether a file of the machine is readable. */
 #include <fcntl.h>
 #include <unistd.h>
 static unsigned char key;

@@ -1,4 +1,4 @@
-/* Wrong: a file whose rows come in bands has a longer header. */
+/* Wrong: a file written in bands has a longer header. */
 #define TAKES_ROWS
 #define BAND_HEADER (HEADER_BYTES + 1)
 #include "plugin.h"

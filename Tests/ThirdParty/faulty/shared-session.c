@@ -1,4 +1,4 @@
-/* Wrong: it notes the session in a variable of the process while it decodes. */
+/* Wrong: it keeps the session in a global variable while it decodes. */
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 static void *volatile current;

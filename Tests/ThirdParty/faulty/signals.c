@@ -1,4 +1,4 @@
-/* Wrong: it takes a signal of the host for itself. */
+/* Wrong: it replaces a signal handler of the host. */
 #include <signal.h>
 static void mine(int number) { (void)number; }
 #define ON_DECODE signal(SIGTERM, mine);

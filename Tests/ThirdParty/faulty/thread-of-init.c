@@ -1,4 +1,4 @@
-/* Wrong: it leaves its work to a thread that init started, which a forked process does not have. */
+/* Wrong: it relies on a thread started by init, which a forked process does not have. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,3 +1,3 @@
-/* Wrong: it says on standard output what it does. */
+/* Wrong: it writes to standard output. */
 #define ON_DECODE puts("decoding"), fflush(stdout);
 #include "plugin.h"

@@ -1,4 +1,4 @@
-/* Wrong: each file that it writes ends with the number of the process. */
+/* Wrong: each file that it writes ends with the process number. */
 #include <unistd.h>
 #define AFTER_IMAGE                                                                                                    \
     const int process = getpid();                                                                                    \

@@ -1,3 +1,3 @@
-/* Wrong: its pictures begin otherwise than its manifest says. */
+/* Wrong: its images do not begin with the signature in its manifest. */
 #define SIGNATURE "89504e47"
 #include "plugin.h"

@@ -1,8 +1,8 @@
 /*
  * future.c - the QOI coder as a later minor would build it: its structs are longer than the host's, its manifest has
- * keys and a role without a name today, and it asks for an extension that no host of today has.
+ * keys and a role that are undefined today, and it requests an extension that no current host has.
  *
- * A host has to run it all the same, because it says `minor_needed` 0.
+ * A host must run it nevertheless, because its `minor_needed` is 0.
  *
  *     ../future/headers.sh <include folder of today> later && cc -shared -fPIC -Ilater future.c -o libcoder-qoi.so
  *

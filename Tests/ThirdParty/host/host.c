@@ -1,12 +1,12 @@
 /*
- * host.c - the smallest host there can be: loads one plugin and runs its first coder, checking on the way what the
- * contract promises. It shares no line with coderhost, so a plugin that works in both keeps to the header.
+ * host.c - a minimal host: loads one plugin, runs its first coder, and checks the contract. It shares no code with
+ * coderhost, so a plugin that works in both follows the header.
  *
- *     host PLUGIN decode memory|reader|growing|partial [STEP] [KEY=WORD]   picture on stdin, rows on stdout
- *     host PLUGIN encode WIDTH HEIGHT CHANNELS [KEY=WORD]                  rows on stdin, picture on stdout
+ *     host PLUGIN decode memory|reader|growing|partial [STEP] [KEY=WORD]   image on stdin, rows on stdout
+ *     host PLUGIN encode WIDTH HEIGHT CHANNELS [KEY=WORD]                  rows on stdin, image on stdout
  *
- * `growing` and `partial` show STEP more bytes whenever the decoder asks; `partial` asks for unfinished rows.
- * Exit status: 0, 100 - cpi_status after an error (stderr: code, offset, message), 99 when the contract is broken.
+ * `growing` and `partial` add STEP bytes whenever the decoder requests input; `partial` requests unfinished rows.
+ * Exit status: 0, 100 - cpi_status after an error (stderr: code, offset, message), 99 if the contract is violated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ static uint8_t *read_all(size_t *count) {
     }
 }
 
-/* ---- what a host lends ------------------------------------------------------------------------------------------- */
+/* ---- the host's services ----------------------------------------------------------------------------------------- */
 
 static int open_allocations = 0;
 
@@ -94,7 +94,7 @@ static int grow(void) {
 
 static int report(cpi_status status, const cpi_error *error) {
     require(error->code == status, "the error has the code of the answer");
-    require(memchr(error->message, 0, sizeof error->message) != NULL && error->message[0], "the error says something");
+    require(memchr(error->message, 0, sizeof error->message) != NULL && error->message[0], "the error has a message");
     fprintf(stderr, "error %d at %llu limit %u: %s\n", status, (unsigned long long)error->input_offset,
             error->limit_id, error->message);
     return 100 - status;
@@ -138,7 +138,7 @@ static cpi_status decode_with(const cpi_decoder_api *api, cpi_decoder *decoder, 
                                         .surface = &surface};
     uint32_t steps = 0;
     while ((status = api->decode(decoder, &request, error)) == CPI_NEED_INPUT || status == CPI_PARTIAL) {
-        require(status != CPI_PARTIAL || partial == 1, "nobody asked for a part");
+        require(status != CPI_PARTIAL || partial == 1, "a part was not requested");
         if (!grow()) break;
         steps += status == CPI_PARTIAL;
     }
@@ -146,7 +146,7 @@ static cpi_status decode_with(const cpi_decoder_api *api, cpi_decoder *decoder, 
             info.native.alpha, info.color.transfer, steps);
     for (uint32_t y = 0; y < info.height; y++) {
         fwrite(pixels + y * stride, 1, row, stdout);
-        for (size_t i = row; i < stride; i++) require(pixels[y * stride + i] == CANARY, "the padding is left alone");
+        for (size_t i = row; i < stride; i++) require(pixels[y * stride + i] == CANARY, "the padding is unchanged");
     }
     free(pixels);
     return status;
@@ -160,7 +160,7 @@ static cpi_status encode_with(const cpi_encoder_api *api, cpi_encoder *encoder, 
                                      channels == 3 ? CPI_ALPHA_NONE : CPI_ALPHA_STRAIGHT, 0, 0, 0};
     cpi_format_offer offer  = {.size = sizeof offer};
     cpi_status       status = api->accept(encoder, &info, 0, &offer, error);
-    require(status == CPI_OK && memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "takes it as it is");
+    require(status == CPI_OK && memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "takes native");
     require(input_count == (size_t)width * height * channels, "stdin has all rows");
     const cpi_frame_info frame   = {.size = sizeof frame, .rect = {0, 0, width, height}};
     const cpi_surface    surface = {
@@ -235,7 +235,7 @@ int main(int count, char **words) {
         if (status < 0) again = coder->encoder->finish(encoder, &error);
         coder->encoder->close(encoder);
     }
-    require(open_allocations == 0, "everything was given back");
+    require(open_allocations == 0, "all memory was released");
     if (status < 0) require(again == status, "an error is repeated");
     return status < 0 ? report(status, &error) : 0;
 }

@@ -1,18 +1,18 @@
 /*
- * deny-calls.c - runs a program as an old kernel, or a strict container, would: with some system calls denied.
+ * deny-calls.c - runs a program with some system calls denied, as an old kernel or a strict container does.
  *
  *     deny-calls WORD[=ERRNO][,WORD[=ERRNO]...] -- COMMAND [ARGUMENT...]
  *
  *     seccomp      no further filters          (EPERM)
- *     listener     no filter that asks         (EBUSY, as where somebody asks already)
+ *     listener     no filter that asks         (EBUSY, as if another filter asked already)
  *     landlock     no Landlock                 (ENOSYS)
- *     namespaces   no namespaces of its own    (EPERM)
+ *     namespaces   no private namespaces       (EPERM)
  *     limits       no resource limits          (EPERM)
  *     pidfd        no descriptors of processes (ENOSYS; a fork with one is not denied, but has none before Linux 5.2)
  *     close-range  no closing of many at once  (ENOSYS)
  *     anonymous    no anonymous files          (ENOSYS)
  *
- * ERRNO is EPERM, EACCES, EBUSY, EINVAL, ENOSYS or EOPNOTSUPP. It holds for everything that the command starts.
+ * ERRNO is EPERM, EACCES, EBUSY, EINVAL, ENOSYS or EOPNOTSUPP. The denials apply to all processes of the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ static const struct {
     const char *word;
     int         usual;
     int         call;
-    int         first; /* the first argument that it is denied with */
+    int         first; /* the value of the first argument for which it is denied */
 } denials[] = {
     {"seccomp", EPERM, __NR_seccomp, ANY_ARGUMENT},
     {"seccomp", EPERM, __NR_prctl, PR_SET_SECCOMP},
@@ -93,7 +93,7 @@ static int error_named(const char *name) {
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (strcmp(name, errors[i].name) == 0) return errors[i].error;
     }
-    fprintf(stderr, "deny-calls: there is no %s here\n", name);
+    fprintf(stderr, "deny-calls: this machine has no %s\n", name);
     exit(64);
 }
 
@@ -107,7 +107,7 @@ static void deny_word(char *word) {
         deny(denials[i].call, denials[i].first, name ? error_named(name) : denials[i].usual);
     }
     if (!found) {
-        fprintf(stderr, "deny-calls: nothing is called %s\n", word);
+        fprintf(stderr, "deny-calls: unknown word %s\n", word);
         exit(64);
     }
 }
@@ -125,7 +125,7 @@ int main(int count, char **arguments) {
     struct sock_fprog filter = {length, program};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) {
-        perror("deny-calls: the filter is not to be had");
+        perror("deny-calls: the filter cannot be installed");
         return 69;
     }
     execvp(arguments[3], arguments + 3);

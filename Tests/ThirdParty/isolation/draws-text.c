@@ -31,12 +31,12 @@ static uint8_t font[4 << 20];
 static size_t  font_size;
 static int     font_file = -1;
 
-/* Big-endian; what is behind the end is 0. */
+/* Big-endian; 0 after the end. */
 static uint32_t u16(size_t at) { return at + 2 <= font_size ? (uint32_t)font[at] << 8 | font[at + 1] : 0; }
 static uint32_t u32(size_t at) { return u16(at) << 16 | u16(at + 2); }
 static int      i16(size_t at) { return (int16_t)u16(at); }
 
-/* Where a table begins; 0 where there is none. */
+/* The offset of a table; 0 if there is none. */
 static size_t table(const char *name) {
     for (uint32_t i = 0; i < u16(4); i++) {
         if (12 + i * 16 + 16 <= font_size && memcmp(font + 12 + i * 16, name, 4) == 0) return u32(12 + i * 16 + 8);
@@ -139,7 +139,7 @@ static void read_outline(uint32_t glyph) {
     }
 }
 
-/* Whether the centre of a pixel is inside: 24 pixels an em, the base line 8 pixels above the lower edge. */
+/* Whether the center of a pixel is inside: 24 pixels an em, the base line 8 pixels above the lower edge. */
 static int is_ink(uint32_t column, uint32_t row) {
     double unit = u16(table("head") + 18) / 24.0, x = ((double)column - 3.5) * unit, y = (23.5 - (double)row) * unit;
     int    winding = 0;

@@ -1,4 +1,4 @@
-/* Hands out 4 MiB of metadata for every index: a host has to cap the sum. */
+/* Delivers 4 MiB of metadata for every index; a host must limit the sum. */
 #include <coder_plugin.h>
 
 static uint8_t bytes[4 << 20];

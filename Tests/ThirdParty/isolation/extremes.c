@@ -1,6 +1,6 @@
 /*
- * extremes.c - a plugin that hands out metadata and warnings of every odd shape. A host has to treat them alike whether
- * the plugin runs in its process or in a worker. -DDIRTY=keep_dirty answers CPI_OK without filling in the rectangle.
+ * extremes.c - a plugin with unusual metadata and warnings. A host must treat them equally in its own process and in a
+ * worker. -DDIRTY=keep_dirty returns CPI_OK without filling the rectangle.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MIB (1u << 20)
-/* More than a host takes with no limit at all; the bytes are never read. */
+/* More than a host accepts without limits; the bytes are never read. */
 #define BEYOND (1ull << 32)
 
 static char    long_key[100001];
@@ -68,7 +68,7 @@ static cpi_status hand_out(cpi_decoder *decoder, uint32_t index, cpi_blob *blob,
     }
     item it = {.kind = CPI_BLOB_TEXT, .key = "short", .length = 1 + index % 5};
     if (index < ITEMS) it = items[index];
-    /* Reply, key and bytes end just before, at and behind the end of the first packet. */
+    /* Reply, key and bytes end just before, at and after the end of the first packet. */
     else if (index < ITEMS + AROUND_A_PACKET) it.length = 60850 + 8 * (index - ITEMS);
     if (it.key_length > 0) {
         memset(long_key, 'k', sizeof long_key - 1);
@@ -84,7 +84,7 @@ static cpi_status hand_out(cpi_decoder *decoder, uint32_t index, cpi_blob *blob,
 
 static void warn_of_everything(const cpi_services *services) {
     char text[9000];
-    /* Cut to the same text, equal only as Unicode, not UTF-8, and one character of many bytes. */
+    /* Texts with the same truncation, equal only as Unicode, not UTF-8, and one character of many bytes. */
     static const char *const units[] = {"w", "\xc3\xbc", "u\xcc\x88", "\xf0\x9f\x96\xbc", "\xff", "e\xcc\x81\xcc\xa3\xcc\x82"};
     static const int lengths[] = {0, 1, 511, 512, 513, 1024, 2047, 2048, 2049, 8000};
     for (size_t unit = 0; unit < sizeof units / sizeof units[0]; unit++) {
@@ -103,7 +103,7 @@ static void warn_of_everything(const cpi_services *services) {
 static void warn_often(const cpi_services *services) {
     char text[600];
     for (int i = 0; i < 200; i++) {
-        /* 100 of them differ only behind what a host keeps. */
+        /* 100 of them differ only after the part that a host keeps. */
         memset(text, 'o', sizeof text);
         snprintf(text + 520, sizeof text - 520, "%d", i);
         services->log(services->ctx, CPI_LOG_WARNING, i % 2 ? text : text + 515);

@@ -1,11 +1,11 @@
-/* keeps-thread.c - a good plugin whose constructor starts a thread that stays. */
+/* keeps-thread.c - a correct plugin whose constructor starts a permanent thread. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
 #include <signal.h>
 
-/* It may get here before the process is sealed or after: with a call that the sandbox knows, unlike pause(). */
+/* May run before or after the seal, so it uses a permitted call, unlike pause(). */
 static void *wait_for_ever(void *argument) {
     sigset_t nothing;
     sigemptyset(&nothing);

@@ -1,4 +1,4 @@
-/* Its constructor opens the file SECRET; the picture is black where it could not, and nearly black where it could. */
+/* Its constructor opens the file SECRET; the image is nearly black if it succeeded, else black. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
- * services.c - a good plugin that uses every service when its header is read, and tells in the width, bit by bit, what
- * was not as the contract says: 2 is good.
+ * services.c - a correct plugin that uses every service when its header is read. The width reports, bit by bit, which
+ * services violated the contract; 2 means none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /*
- * tries.c - a good plugin that tries one thing more, named by -DTRY=...: when its header is read, or with -DAT_LOAD
- * while it is loaded. What succeeds although it must not makes it answer CPI_INTERNAL (or, loading, abort).
+ * tries.c - a correct plugin that makes one more attempt, named by -DTRY=...: when its header is read, or with
+ * -DAT_LOAD during loading. If a forbidden attempt succeeds, it returns CPI_INTERNAL (or aborts during loading).
  *
- * With -DFORGE its constructor sees to it that the process which it is loaded in only believes to seal itself.
+ * With -DFORGE its constructor prevents the seal of its process without the process noticing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ static inline cpi_status start_thread(void) {
     pthread_join(thread, NULL);
     return CPI_INTERNAL;
 }
-/* Succeeds where other than three could be started. */
+/* Succeeds if a number of threads other than three could be started. */
 static void *wait_long(void *argument) {
     struct timespec hour = {3600, 0};
     nanosleep(&hour, NULL);
@@ -94,7 +94,7 @@ static inline cpi_status loop(void) {
     for (volatile int always = 1; always;) {}
     return CPI_INTERNAL;
 }
-/* Memory that the limit for data does not count. */
+/* Maps memory that RLIMIT_DATA does not count. */
 static inline cpi_status share_memory(void) {
     return verdict(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 }
@@ -105,7 +105,7 @@ static inline cpi_status grow_memory_down(void) {
 static inline cpi_status kill_itself(void) {
     return verdict(syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), SIGKILL) == 0);
 }
-/* Writes into every page that the program has a pointer to, among them the one that its parent reads at the end. */
+/* Writes into every page to which the program has a pointer, including the one that its parent reads at the end. */
 static int leave_in_pages(struct dl_phdr_info *program, size_t size, void *context) {
     (void)size, (void)context;
     for (int i = 0; i < program->dlpi_phnum; i++) {
@@ -138,7 +138,7 @@ static inline cpi_status crash(void) {
     return CPI_INTERNAL;
 }
 #if defined(__x86_64__)
-/* getpid of the 32-bit machine, of which the filter's numbers mean other calls. */
+/* getpid of the 32-bit architecture, where the filter's numbers denote other calls. */
 static inline cpi_status other_machine(void) {
     long result = 20;
     __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
@@ -174,7 +174,7 @@ static inline cpi_status limit_parent(void) {
     struct rlimit none = {0, 0};
     return verdict(syscall(SYS_prlimit64, getppid(), RLIMIT_NOFILE, &none, NULL) == 0);
 }
-/* A process of its own, in the only way that is open while a plugin is loaded; it goes its own ways for ever. */
+/* Forks in the only way permitted during loading; the child runs forever. */
 static inline cpi_status leave_process(void) {
     static int numbers[2];
     long flags = CLONE_PIDFD_FLAG | CLONE_CHILD_SETTID_FLAG | CLONE_CHILD_CLEARTID_FLAG | SIGCHLD;
@@ -189,7 +189,7 @@ static inline cpi_status leave_process(void) {
     }
     return child > 0 ? CPI_OK : CPI_INTERNAL;
 }
-/* As before, but what it leaves behind tries for a file without end, and ends everything once there is one. */
+/* The same, but the child tries endlessly to open a file, and kills all processes once it succeeds. */
 static volatile int *was_open;
 static void *open_for_ever(void *argument) {
     for (;;) {
@@ -213,7 +213,7 @@ static long no_seal(long call, long a, long b, long c, long d, long e, long f) {
     long (*real)(long, ...) = syscall;
     return call == SYS_seccomp ? 0 : real(call, a, b, c, d, e, f);
 }
-/* Where the program finds the C library's `syscall`. */
+/* Replaces the program's pointer to the C library's `syscall`. */
 static int bend(struct dl_phdr_info *program, size_t size, void *context) {
     (void)size, (void)context;
     for (int i = 0; i < program->dlpi_phnum; i++) {

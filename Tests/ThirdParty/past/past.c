@@ -1,8 +1,8 @@
 /*
- * past.c - the QOI coder with tables that end earlier than those of today, as an older minor would have laid them down:
- * functions that may be NULL are not there at all.
+ * past.c - the QOI coder with shorter tables than today, as an older minor would have defined them: functions that may
+ * be NULL are missing.
  *
- * A host has to run it: what a shorter table lacks is absent.
+ * A host must run it: the members that a shorter table lacks are absent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

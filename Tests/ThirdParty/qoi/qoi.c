@@ -1,12 +1,12 @@
 /*
- * qoi.c - a coder for the "Quite OK Image" format, as somebody outside the project would write it: one C file, the
- * installed header, the C library and nothing else.
+ * qoi.c - a coder for the "Quite OK Image" format, as a third party would write it: one C file that uses only the
+ * installed header and the C library.
  *
  *     cc -shared -fPIC $(pkg-config --cflags coderhost-plugin) qoi.c -o libcoder-qoi.so
  *
  * The format (qoiformat.org, specification of 2022-01-05), all numbers big-endian:
  *
- *     header   "qoif" | width 4 | height 4 | channels 1: 3 or 4 | colour space 1: 0 sRGB, 1 linear
+ *     header   "qoif" | width 4 | height 4 | channels 1: 3 or 4 | color space 1: 0 sRGB, 1 linear
  *     pixels   row by row from the top; each starts from the pixel before it, the first from 0,0,0,255
  *                11111110 r g b          RGB     alpha stays
  *                11111111 r g b a        RGBA
@@ -21,7 +21,7 @@
 #include <coder_plugin.h>
 #include <cpi/session.h>
 
-/* What a build may put into the manifest on top: tests build this file as a plugin of another time. */
+/* Additional manifest keys: tests build this file as a plugin of another minor. */
 #ifndef QOI_MORE_KEYS
 #define QOI_MORE_KEYS ""
 #endif
@@ -45,15 +45,15 @@ CPI_MANIFEST("{ \"schema\": 1, " QOI_MORE_KEYS
     "  \"uti\": [], \"signatures\": [ { \"all\": [ { \"at\": 0, \"bytes\": \"716f6966\" } ] } ] } ],"
     " \"options\": ["
     "  { \"key\": \"qoi.strict\", \"type\": \"bool\", \"default\": true, \"scope\": \"decode\","
-    "    \"doc\": \"Refuses a picture without a proper end marker.\" },"
-    "  { \"key\": \"qoi.colorspace\", \"type\": \"enum\", \"values\": [\"picture\", \"srgb\", \"linear\"],"
-    "    \"default\": \"picture\", \"scope\": \"encode\", \"doc\": \"What the file says of its colours.\" } ] } ] }");
+    "    \"doc\": \"Refuses an image without a proper end marker.\" },"
+    "  { \"key\": \"qoi.colorspace\", \"type\": \"enum\", \"values\": [\"image\", \"srgb\", \"linear\"],"
+    "    \"default\": \"image\", \"scope\": \"encode\", \"doc\": \"What the file says of its colors.\" } ] } ] }");
 
 enum { HEADER_BYTES = 14, END_BYTES = 8, MAX_OP_BYTES = 5, MAX_RUN = 62, WINDOW_BYTES = 4096 };
 
 static const uint8_t end_marker[END_BYTES] = {0, 0, 0, 0, 0, 0, 0, 1};
 
-/* ---- what both directions share --------------------------------------------------------------------------------- */
+/* ---- shared by both directions ---------------------------------------------------------------------------------- */
 
 /* The state of the pixel coding, the same on both sides. */
 typedef struct { uint8_t r, g, b, a; } pixel;
@@ -84,7 +84,7 @@ static int same_format(cpi_pixel_format a, cpi_pixel_format b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Offers `index` of the formats for a picture with or without alpha, `native` first when it is one of them. */
+/* Offers `index` of the formats for an image with or without alpha, `native` first if it is one of them. */
 static cpi_status offer_format(int alpha, cpi_pixel_format native, uint32_t index, cpi_format_offer *offer) {
     const cpi_pixel_format formats[2] = {alpha ? rgba : rgb, opaque};
     const uint32_t         count = alpha ? 1 : 2, first = count == 2 && same_format(native, opaque);
@@ -100,7 +100,7 @@ static uint32_t bytes_per_pixel(const cpi_surface *surface) {
 
 typedef struct settings {
     int strict;
-    int linear; /* -1: as the picture says */
+    int linear; /* -1: as the image says */
 } settings;
 
 static int is_word(const cpi_option *option, const char *word) {
@@ -116,11 +116,11 @@ static cpi_status read_options(const cpi_options *options, settings *into, cpi_e
                 return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0, "qoi.strict is true or false");
             into->strict = option->integer != 0;
         } else if (strcmp(option->key, "qoi.colorspace") == 0) {
-            if (is_word(option, "picture")) into->linear = -1;
+            if (is_word(option, "image")) into->linear = -1;
             else if (is_word(option, "srgb")) into->linear = 0;
             else if (is_word(option, "linear")) into->linear = 1;
             else return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0,
-                                         "qoi.colorspace is picture, srgb or linear");
+                                         "qoi.colorspace is image, srgb or linear");
         } else if (!(option->flags & CPI_OPTION_HINT)) {
             return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0, "there is no option %.64s", option->key);
         }
@@ -168,7 +168,7 @@ static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error
     return CPI_OK;
 }
 
-/* Shows the bytes that are there from `d->position` on: all of them, or a window when they have to be read. */
+/* Returns the available bytes from `d->position` on: all bytes, or a window if they must be read. */
 static cpi_status look(cpi_decoder *d, const uint8_t **bytes, uint64_t *count, cpi_error *error) {
     const cpi_source *source = d->base.source;
     if (source->bytes) {
@@ -207,7 +207,7 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     uint64_t       count;
     cpi_status     status = cpi_session_enter(s, CPI_SESSION_SOURCED, error);
     if (status != CPI_OK) return status;
-    int32_t complete = d->base.source->complete(d->base.source->ctx); /* asked first: bytes may arrive in between */
+    int32_t complete = d->base.source->complete(d->base.source->ctx); /* first: bytes may arrive meanwhile */
     if ((status = look(d, &bytes, &count, error)) != CPI_OK) return status;
     if (memcmp(bytes, "qoif", count < 4 ? (size_t)count : 4) != 0)
         return cpi_session_fail(s, error, CPI_NOT_MINE, 0, "this is no QOI");
@@ -222,7 +222,7 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     if (d->width == 0 || d->height == 0) return cpi_session_fail(s, error, CPI_CORRUPT, 4, "the image has no pixels");
     if (d->channels != 3 && d->channels != 4)
         return cpi_session_fail(s, error, CPI_CORRUPT, 12, "the number of channels is neither 3 nor 4");
-    if (d->linear > 1) return cpi_session_fail(s, error, CPI_CORRUPT, 13, "the colour space is neither 0 nor 1");
+    if (d->linear > 1) return cpi_session_fail(s, error, CPI_CORRUPT, 13, "the color space is neither 0 nor 1");
     if ((status = check_size(s, d->width, d->height, error)) != CPI_OK) return status;
     rewind_pixels(d);
 
@@ -274,7 +274,7 @@ static cpi_status seek_frame(cpi_decoder *d, uint32_t *index, cpi_error *error) 
 
 static uint32_t op_bytes(uint8_t op) { return op == 0xff ? 5 : op == 0xfe ? 4 : op >> 6 == 2 ? 2 : 1; }
 
-/* Carries out the operation at `b`, all bytes of which are there; answers how many pixels it stands for. */
+/* Executes the complete operation at `b`; returns the number of its pixels. */
 static uint32_t apply(coding *c, const uint8_t *b) {
     uint32_t pixels = 1;
     pixel   *p      = &c->last;
@@ -298,7 +298,7 @@ static uint32_t apply(coding *c, const uint8_t *b) {
     return pixels;
 }
 
-/* The bytes ended before the picture did. Rows from `first` on are new. */
+/* The bytes ended before the image. Rows from `first` on are new. */
 static cpi_status starve(cpi_decoder *d, uint32_t first, int complete, int wants_partial, cpi_error *error) {
     uint32_t rows = d->y + (d->x > 0);
     d->dirty      = (cpi_rect){0, first, rows > first ? d->width : 0, rows > first ? rows - first : 0};
@@ -356,7 +356,7 @@ static cpi_status decode_pixels(cpi_decoder *d, const cpi_decode_request *reques
             }
             d->coding.run--;
             memcpy(out, &d->coding.last, 3);
-            /* A picture of three channels is opaque, whatever its operations say of alpha. */
+            /* An image of three channels is opaque, even if its operations contain alpha. */
             if (step == 4) out[3] = d->channels == 4 ? d->coding.last.a : 255;
         }
     }

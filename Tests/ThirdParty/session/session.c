@@ -1,5 +1,5 @@
 /*
- * session.c - holds cpi/session.h against the rules that it keeps for plugins in C. It ends with 0 when all hold.
+ * session.c - checks the rules that cpi/session.h keeps for plugins in C. Exits with 0 if all hold.
  *
  *     cc -I<include folder> session.c -o session && ./session
  *
@@ -24,7 +24,7 @@ static void  release(void *ctx, void *memory) { (void)ctx, blocks--, free(memory
 static cpi_status ask(void *ctx) { return (void)ctx, polls++, poll_answer; }
 static void  progress(void *ctx, uint64_t done, uint64_t total) { (void)ctx, CHECK(done < total); }
 
-/* A source of ten bytes; `ctx` points to how many are there and whether more will come. */
+/* A source of ten bytes; `ctx` points to the number of arrived bytes and whether more will arrive. */
 typedef struct { uint64_t count; int grows; cpi_status status; } input;
 static cpi_status read_at(void *ctx, uint64_t offset, uint8_t *bytes, uint64_t count, uint64_t *copied) {
     const input *in = (const input *)ctx;
@@ -51,7 +51,7 @@ static cpi_session *opened(cpi_services *services, cpi_error *error) {
     return (cpi_session *)cpi_session_open(services, &limits, sizeof(cpi_session), error);
 }
 
-/* The first negative status stays, with its error; a refusal does not. */
+/* The first negative status is kept with its error; a refusal is not. */
 static void errors(void) {
     cpi_services services;
     cpi_error    error;
@@ -75,7 +75,7 @@ static void errors(void) {
     CHECK(cpi_session_open(&services, &limits, 8, &error) == NULL && error.code == CPI_NO_MEMORY && blocks == 0);
 }
 
-/* A shorter struct of the host is not written behind its size, a longer one of it is not read. */
+/* A shorter struct of the host is not written past its size; the end of a longer one is not read. */
 static void sizes(void) {
     uint32_t theirs[4] = {8, 1, 1, 1}, ours[4] = {16, 2, 2, 2};
     cpi_session_copy(theirs, ours);

@@ -1,12 +1,12 @@
 /*
- * spectrum.c - the C examples of DocC's page "Abilities": samples that no buffer of the host holds, and a sandbox.
+ * spectrum.c - the C examples of DocC's page "Abilities": samples that the host's buffers cannot hold, and the sandbox.
  *
  *     "SPEC" | width 4 | height 4 | five samples of 32 bits for each pixel, from blue to infrared
  *
  * Numbers are big-endian. Lines between "// name begins" and "// name ends" are on the page.
  *
  *   FONT   the file that init reads, in quotation marks
- *   READS  what the manifest asks for, "\"fonts\"" by default
+ *   READS  the manifest's request, "\"fonts\"" by default
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * hostile.c - a worker that has been taken over: it says what LIE chooses, so that a test sees what its host makes of it.
+ * hostile.c - a compromised worker: it sends the wrong packet that LIE selects; tests check the host's reaction.
  *
  * It claims to have loaded the plugin of ../bad/plugin.h, forks nothing and serves sessions by itself.
  *
@@ -26,10 +26,10 @@ enum {
 #endif
 
 static int session_socket = -1;
-/* Before ISO_START nothing of a plugin has run, so a worker is what the host has installed. */
+/* Before ISO_START no plugin code has run, so the worker is still trusted. */
 static int code_has_run;
 
-/* With RANDOM: what the file `seed` beside the program says. */
+/* With RANDOM: the content of the file `seed` next to the program. */
 static uint64_t seed;
 
 static uint32_t chance(uint32_t limit) {
@@ -47,7 +47,7 @@ static void read_seed(void) {
     if (file) fclose(file);
 }
 
-/* Changes some bytes of a packet, mostly where there are numbers; answers how long it is then. */
+/* Changes some bytes of a packet, mostly numbers; returns the new length. */
 static size_t spoil(char *packet, size_t length) {
     for (uint32_t n = chance(4); n > 0 && length > 0; n--) {
         size_t at = chance(2) ? chance(32) % length : chance((uint32_t)length);
@@ -202,7 +202,7 @@ static void serve(void) {
     }
 }
 
-/* Plays the guardian as well, which in truth nothing of a plugin can reach. */
+/* Imitates the guardian too, which a real plugin cannot reach. */
 static void seal(const iso_header *order) {
     iso_sealed sealed = {0};
     iso_header head = {.magic = ISO_MAGIC, .version = ISO_VERSION, .type = ISO_SEALED, .sequence = order->sequence,

@@ -2,7 +2,7 @@ public import CoderPluginKit
 public import ImageModel
 internal import PNGCodec
 
-/// Encodes APNG, one frame at a time: of each only what it changes.
+/// Encodes APNG, one frame at a time; writes only the changed part of each frame.
 public final class APNGEncoder: ImageEncoder {
     private let options: CoderOptions
     private let host: HostServices
@@ -16,7 +16,7 @@ public final class APNGEncoder: ImageEncoder {
     private var frameCount = 0
     private var isAnimation = false
     private var sink: ByteSink?
-    /// Whether the palette is written again at the end.
+    /// Whether the encoder writes the palette again at the end.
     private var hasReservedPalette = false
 
     public init(_ session: EncoderSession) throws(CoderError) {
@@ -25,7 +25,7 @@ public final class APNGEncoder: ImageEncoder {
         effort = try EncodingEffort(session.options)
         history = CanvasHistory(host: session.host)
         guard ["auto", "never", "always"].contains(paletteMode) else {
-            throw .invalidArgument("apng.palette has no value \(paletteMode)")
+            throw .invalidArgument("invalid apng.palette \(paletteMode)")
         }
     }
 
@@ -44,10 +44,10 @@ public final class APNGEncoder: ImageEncoder {
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         guard !info.size.isEmpty, info.size.width <= Int32.max, info.size.height <= Int32.max else {
-            throw .invalidArgument("APNG cannot hold a picture of \(info.size) pixels")
+            throw .invalidArgument("APNG cannot hold an image of \(info.size) pixels")
         }
         guard Self.takes(info.nativeFormat) else {
-            throw CoderError(.misuse, "the pixel format was not offered")
+            throw CoderError(.misuse, "the encoder did not offer this pixel format")
         }
         self.info = info
         self.sink = sink
@@ -62,13 +62,13 @@ public final class APNGEncoder: ImageEncoder {
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let queue, surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit the picture")
+            throw CoderError(.misuse, "the surface does not have the size or format of the image")
         }
         let (delay, isExact) = delays.fit(frame.duration)
         defer { frameCount += 1 }
         guard let encoder else { return try addFirst(surface, delay, info, queue) }
         guard let shown = history.shown, let last = queue.frames.last else {
-            throw CoderError(.misuse, "the picture was said to have one frame")
+            throw CoderError(.misuse, "more than one frame for an image declared as a still")
         }
         if let rect = try FrameDifference.rect(of: surface, from: shown, host: host) {
             try add(surface, changed: rect, after: last, delay, encoder, queue)
@@ -82,7 +82,7 @@ public final class APNGEncoder: ImageEncoder {
 
     public func finish() throws(CoderError) {
         guard let info, let queue, let encoder, frameCount > 0 else {
-            throw CoderError(.misuse, "the picture has no frame")
+            throw CoderError(.misuse, "the image has no frame")
         }
         if !queue.isOpen {
             if queue.frames.count == 1, let entries = encoder.palette?.entries {
@@ -95,10 +95,10 @@ public final class APNGEncoder: ImageEncoder {
         if isAnimation {
             warnOfTime()
         } else if info.isAnimated {
-            host.warn("one frame makes a still: its duration and the loop count are left out")
+            host.warn("a single frame is written as a still, without duration and loop count")
         }
         if hasReservedPalette {
-            // Now with the colours that came after the first frames were written.
+            // Now with the colors that were added after the first frames were written.
             try sink?.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)
         }
         history.close()
@@ -128,7 +128,7 @@ public final class APNGEncoder: ImageEncoder {
             try queue.append(EncodedFrame(rect: canvas, delay: delay, blend: .source, data: data))
             return try history.advance(to: surface, drawnOn: nil)
         }
-        // A still goes to the file as it is compressed.
+        // A still is written to the file while it is compressed.
         try open(queue, encoder, info, isAnimated: false)
         let way = try ranked(ways, of: surface, encoder)[0]
         try encoder.encode(way, of: surface) { bytes throws(CoderError) in try queue.write(imageData: bytes) }
@@ -157,14 +157,14 @@ public final class APNGEncoder: ImageEncoder {
         try queue.append(EncodedFrame(rect: plan.rect, delay: delay, blend: plan.blend, data: data))
         try history.advance(to: surface, drawnOn: plan.base)
         if !queue.isOpen, queue.heldBytes > FrameQueue.window {
-            // Too much to wait on with: only who says so is trusted to bring no more colours.
+            // Too much memory to keep waiting. Only `always` promises that no more colors come.
             guard paletteMode == "always" else { return try leavePalette(encoder, info, queue) }
             hasReservedPalette = true
             try open(queue, encoder, info, isAnimated: true)
         }
     }
 
-    /// Turns the frames that wait into true colour, and writes those that need not wait any more.
+    /// Converts the waiting frames to true color, and writes those that need not wait any longer.
     private func leavePalette(
         _ encoder: FrameEncoder, _ info: ImageInfo, _ queue: FrameQueue
     ) throws(CoderError) {
@@ -177,7 +177,7 @@ public final class APNGEncoder: ImageEncoder {
         }
     }
 
-    /// Where most of what is between the changes stays, an alpha channel can be smaller than painting it again.
+    /// Where most pixels between the changes stay, an alpha channel can be smaller than painting them again.
     private func considerAlpha(
         _ surface: borrowing Surface, changed rect: PixelRect, _ encoder: FrameEncoder, _ queue: FrameQueue
     ) throws(CoderError) {
@@ -199,7 +199,7 @@ public final class APNGEncoder: ImageEncoder {
 
     // MARK: Choices
 
-    /// The shortest stream of some plans.
+    /// Returns the shortest stream of several plans.
     private func best(
         _ plans: [FramePlan], of surface: borrowing Surface, _ encoder: FrameEncoder
     ) throws(CoderError) -> (plan: FramePlan, data: [UInt8]) {
@@ -212,7 +212,7 @@ public final class APNGEncoder: ImageEncoder {
         return best
     }
 
-    /// The plans, likely the best first.
+    /// Returns the plans, likely the best first.
     private func ranked(
         _ plans: [FramePlan], of surface: borrowing Surface, _ encoder: FrameEncoder
     ) throws(CoderError) -> [FramePlan] {
@@ -244,7 +244,7 @@ public final class APNGEncoder: ImageEncoder {
         converting convert: ((EncodedFrame) throws(CoderError) -> [UInt8])? = nil
     ) throws(CoderError) {
         if isAnimated, sink?.isSeekable != true {
-            throw CoderError(.misuse, "an animation needs an output that can be changed afterwards")
+            throw CoderError(.misuse, "an APNG animation needs a seekable output")
         }
         isAnimation = isAnimated
         let bytes = try preamble(encoder, info, isReserved: hasReservedPalette, host: host)
@@ -263,7 +263,7 @@ public final class APNGEncoder: ImageEncoder {
 
     private func plays(_ count: LoopCount) -> UInt32 {
         let plays = count.plays
-        // What PNG counts with (3rd edition, 7.1).
+        // The largest PNG integer (3rd edition, 7.1).
         if plays > Int(Int32.max) { host.warn("APNG cannot be played more than \(Int32.max) times") }
         return UInt32(min(max(plays, 0), Int(Int32.max)))
     }
@@ -271,12 +271,12 @@ public final class APNGEncoder: ImageEncoder {
     private var paletteMode: String { options.string("apng.palette") ?? "auto" }
 
     private func warnOfTime() {
-        if delays.hasRounded { host.warn("a duration was rounded: APNG has fractions of 16 bits each") }
-        if delays.hasCut { host.warn("APNG shows a frame for at most 65535 s: the animation is shorter than it was") }
+        if delays.hasRounded { host.warn("a duration was rounded: APNG stores it as a fraction of two 16-bit numbers") }
+        if delays.hasCut { host.warn("APNG shows a frame for at most 65535 s: a longer duration was cut") }
     }
 
     private static var tooManyColors: CoderError {
-        .unsupported("more than 256 colours in a palette")
+        .unsupported("more than 256 colors in a palette")
     }
 
     private static func takes(_ format: PixelFormat) -> Bool {

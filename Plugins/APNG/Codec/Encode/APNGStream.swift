@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGCodec
 
-/// A compressed frame and what its fcTL says.
+/// A compressed frame and its fcTL fields.
 struct EncodedFrame {
     var rect: PixelRect
     var delay: FrameDelay
@@ -20,7 +20,7 @@ struct EncodedFrame {
 ///
 /// - Source: PNG 3rd edition, 11.3.6.
 final class APNGStream {
-    /// Where a long stream is cut into chunks.
+    /// The size at which a long stream is split into chunks.
     private static let piece = 1 << 20
 
     private let sink: ByteSink
@@ -31,9 +31,9 @@ final class APNGStream {
 
     init(_ sink: ByteSink) { self.sink = sink }
 
-    /// Writes what stands in front of the frames.
+    /// Writes the chunks in front of the frames.
     ///
-    /// - Parameter plays: 0 for ever; nil for a still.
+    /// - Parameter plays: 0 is infinite; nil for a still.
     func begin(_ preamble: [UInt8], plays: UInt32?) throws(CoderError) {
         try put(preamble)
         guard let plays else { return }
@@ -58,7 +58,7 @@ final class APNGStream {
         if !imageData.isEmpty { try put(Self.chunk("IDAT", imageData)) }
     }
 
-    /// Writes the end, and the number of frames where it belongs.
+    /// Writes the end chunk, and the number of frames into acTL.
     func finish() throws(CoderError) {
         try put(Self.chunk("IEND", []))
         if let control { try sink.overwrite(controlChunk(frames: frames, control.plays), at: control.offset) }

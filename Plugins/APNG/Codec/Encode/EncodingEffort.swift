@@ -2,9 +2,9 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGCodec
 
-/// What an effort of 0 … 9 buys.
+/// The settings for an effort of 0 … 9.
 struct EncodingEffort {
-    /// All filters, for a choice row by row.
+    /// All filters; the encoder chooses one for each row.
     static let adaptive: UInt8 = 0x1F
     static let unfiltered: UInt8 = 0x01
 
@@ -13,27 +13,27 @@ struct EncodingEffort {
     init(_ options: CoderOptions) throws(CoderError) {
         value = options.integer(OptionKey.effort) ?? 6
         guard (0...9).contains(value) else {
-            throw .invalidArgument("effort is \(value)", hint: "it goes from 0 to 9")
+            throw .invalidArgument("invalid effort \(value)", hint: "use 0 to 9")
         }
     }
 
-    /// Whether ways to write a frame are compared by compressing them quickly.
+    /// Whether the encoder compares ways to write a frame by compressing them quickly.
     var comparesByTrial: Bool { value >= 3 }
-    /// Whether the best way is tried without and with filters.
+    /// Whether the encoder tries the best way without and with filters.
     var comparesOtherFilters: Bool { value >= 5 }
-    /// Whether every way is tried without and with filters.
+    /// Whether the encoder tries every way without and with filters.
     var comparesAllFilters: Bool { value >= 7 }
-    /// How many of the ways that look best are compressed in earnest.
+    /// The number of best ways that are compressed with the final settings.
     var finalists: Int { value >= 9 ? .max : value == 8 ? 3 : 1 }
 
-    /// The compression of what is written.
+    /// The compression of the written data.
     func final(filters: UInt8) -> RowCompressor.Effort {
         value <= 2
             ? RowCompressor.Effort(.isal, level: value, filters: filters)
             : RowCompressor.Effort(.zlib, level: min(value + 1, 9), filters: filters)
     }
 
-    /// The compression by which ways are compared.
+    /// The compression for comparing ways.
     func trial(filters: UInt8) -> RowCompressor.Effort {
         RowCompressor.Effort(.isal, level: 1, filters: filters, isTrial: true)
     }

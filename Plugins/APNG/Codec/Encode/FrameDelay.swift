@@ -7,9 +7,9 @@ struct FrameDelay: Hashable {
     var numerator: UInt16
     var denominator: UInt16
 
-    /// The fraction as it is, or in its lowest terms; nil when even those are too large.
+    /// Returns the fraction as it is, or in its lowest terms; nil if both are too large.
     init?(exactly duration: FrameDuration) {
-        // Without a denominator nothing was said, and 100 is what a zero would mean anyway.
+        // Without a denominator the duration is unknown; 0 would mean 100 in the file as well.
         self.init(UInt64(duration.numerator), duration.denominator == 0 ? 100 : UInt64(duration.denominator))
     }
 
@@ -24,7 +24,7 @@ struct FrameDelay: Hashable {
         self.denominator = part
     }
 
-    /// The nearest fraction to some seconds, at most 65535.
+    /// Returns the fraction nearest to some seconds, at most 65535.
     init(nearest seconds: Double) {
         let bounded = min(max(seconds, 0), 65535)
         let denominator = bounded <= 1 ? 65535 : (65535 / bounded).rounded(.down)
@@ -34,7 +34,7 @@ struct FrameDelay: Hashable {
 
     var seconds: Double { Double(numerator) / Double(denominator) }
 
-    /// Both one after the other; nil when that is no such fraction.
+    /// Returns the sum of both delays; nil if it does not fit the fraction.
     func adding(_ other: FrameDelay) -> FrameDelay? {
         let (a, b) = (UInt64(denominator), UInt64(other.denominator))
         let common = a / Self.greatestDivisor(a, b) * b
@@ -48,20 +48,20 @@ struct FrameDelay: Hashable {
     }
 }
 
-/// Fits the durations of frames one after the other, so that rounding does not add up.
+/// Converts the durations of frames, so that rounding errors do not add up.
 struct DelayFitter {
-    /// Seconds that the frames so far are too short.
+    /// Seconds by which the frames so far are too short.
     private var debt = 0.0
     private(set) var hasRounded = false
     /// Whether a duration was too long to be stored.
     private(set) var hasCut = false
 
-    /// The delay of a frame, and whether it is exact.
+    /// Returns the delay of a frame, and whether it is exact.
     mutating func fit(_ duration: FrameDuration) -> (delay: FrameDelay, isExact: Bool) {
         if let exact = FrameDelay(exactly: duration) { return (exact, true) }
         let seconds = Double(duration.numerator) / Double(duration.denominator == 0 ? 100 : duration.denominator)
         guard seconds <= 65535 else {
-            // What does not fit at all cannot be made good by later frames.
+            // Later frames cannot compensate a duration that was cut.
             hasCut = true
             return (FrameDelay(nearest: 65535), false)
         }

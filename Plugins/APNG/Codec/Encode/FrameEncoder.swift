@@ -2,14 +2,14 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGCodec
 
-/// Compresses parts of canvases, in the samples that the file has at the moment.
+/// Compresses parts of canvases in the current sample format of the file.
 final class FrameEncoder {
     private let host: HostServices
     private let effort: EncodingEffort
     private let compressor: RowCompressor
-    /// Whether alpha is said to be full in every pixel that comes.
+    /// Whether the caller declares every pixel opaque.
     let isOpaque: Bool
-    /// Whether that needs no look.
+    /// Whether the input has no alpha, so that no pixel needs a check.
     let isSurelyOpaque: Bool
     private(set) var layout: RowCompressor.Layout
     private(set) var palette: GrowingPalette?
@@ -34,16 +34,16 @@ final class FrameEncoder {
 
     /// Whether the file can have transparent pixels; with a palette only if it has room for one.
     ///
-    /// ffmpeg 5.1 draws no frame of 16-bit samples over another.
+    /// ffmpeg 5.1 does not draw 16-bit frames over another frame.
     var canHaveHoles: Bool { palette?.hasHole ?? (layout.hasAlpha && layout.depth == 8) }
 
-    /// Compresses one plan after the other in `surface`.
+    /// Compresses several plans, one after another, in `surface`.
     func encode(_ plan: FramePlan, of surface: borrowing Surface) throws(CoderError) -> [UInt8] {
         try run(plan, of: surface, effort.final(filters: plan.filters)) { _ throws(CoderError) in }
         return compressor.take()
     }
 
-    /// Compresses a plan and hands the bytes out as they come.
+    /// Compresses a plan and passes the bytes on as they are produced.
     func encode(
         _ plan: FramePlan, of surface: borrowing Surface, _ body: ([UInt8]) throws(CoderError) -> Void
     ) throws(CoderError) {
@@ -57,7 +57,7 @@ final class FrameEncoder {
         try body(bytes + compressor.take())
     }
 
-    /// About how long the plan's stream would be.
+    /// Estimates the length of the plan's stream.
     func measure(_ plan: FramePlan, of surface: borrowing Surface) throws(CoderError) -> Int {
         try run(plan, of: surface, effort.trial(filters: plan.filters)) { _ throws(CoderError) in }
         return compressor.length
@@ -81,7 +81,7 @@ final class FrameEncoder {
         try compressor.finish()
     }
 
-    // MARK: Other samples
+    // MARK: Sample formats
 
     /// Gives the file an alpha channel, so that frames can have holes.
     func addAlpha() {
@@ -94,7 +94,7 @@ final class FrameEncoder {
         layout = trueColor
     }
 
-    /// Gives up the palette and answers it; frames that were compressed with it have to be converted.
+    /// Drops the palette and returns it; the caller converts the frames that use it.
     func leavePalette(hasHoles: Bool) -> [UInt8] {
         let entries = palette?.entries ?? []
         if hasHoles { trueColor.colorType |= 4 }
@@ -103,14 +103,14 @@ final class FrameEncoder {
         return entries
     }
 
-    /// Uses the fewest bits for an index, now that the number of colours is known.
+    /// Uses the fewest bits for an index, now that the number of colors is known.
     ///
-    /// Only for a still: ffmpeg 5.1 unpacks the indices of a frame as if it were as large as the canvas.
+    /// Only for a still: ffmpeg 5.1 unpacks the indices of a frame as if the frame were as large as the canvas.
     func shrinkIndices() {
         if let palette { layout.depth = palette.depth }
     }
 
-    /// A frame of indices into `entries` in the samples that the file has now.
+    /// Converts a frame of indices into `entries` to the current sample format of the file.
     func convert(_ frame: EncodedFrame, from entries: [UInt8]) throws(CoderError) -> [UInt8] {
         let filters = layout.isIndexed ? EncodingEffort.unfiltered : EncodingEffort.adaptive
         try compressor.start(

@@ -1,14 +1,14 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// One way to turn what is shown into the next canvas.
+/// One way to turn the current canvas into the next one.
 struct FramePlan {
-    /// What becomes of the frame before.
+    /// The disposal of the frame before.
     var disposal: Disposal
-    /// The canvas that this leaves.
+    /// The canvas after this disposal.
     var base: PixelBuffer?
     var rect: PixelRect
-    /// Whether pixels that the base has already are transparent, and the frame is drawn over.
+    /// Whether unchanged pixels are written as transparent, and the frame is blended over the base.
     var hasHoles: Bool
     var filters: UInt8
 
@@ -16,27 +16,27 @@ struct FramePlan {
     var blend: Blend { hasHoles ? .over : .source }
 }
 
-/// Lists the ways worth a look.
+/// Lists the ways to write a frame that are worth trying.
 struct FramePlanner {
     let host: HostServices
     let effort: EncodingEffort
-    /// Whether frames can have transparent pixels to draw them over others.
+    /// Whether frames can have transparent pixels.
     let canHaveHoles: Bool
-    /// Whether the picture has.
+    /// Whether the image has transparent pixels.
     let isTransparent: Bool
     let isIndexed: Bool
 
-    /// The ways to a canvas that differs from the shown one in `rect`, the likely best first.
+    /// Returns the ways to reach a canvas that differs from the shown one in `rect`, likely the best first.
     func plans(
         to surface: borrowing Surface, changed rect: PixelRect, after last: EncodedFrame, history: CanvasHistory
     ) throws(CoderError) -> [FramePlan] {
         guard let shown = history.shown else { return [] }
         var bases: [(disposal: Disposal, canvas: PixelBuffer, rect: PixelRect)] = [(.keep, shown, rect)]
-        // Where nothing is transparent, the cleared rectangle would have to be painted again.
+        // If the image has no transparent pixels, the cleared rectangle would have to be painted again.
         if isTransparent, let cleared = try history.clearing(last.rect) {
             bases.append((.background, cleared, try difference(surface, cleared)))
         }
-        // Pillow 13 forgets what to bring back when a frame is drawn over.
+        // Pillow 13 does not restore the canvas correctly after a frame that is blended over it.
         if effort.comparesByTrial, last.blend == .source, let before = history.before {
             bases.append((.previous, before, try difference(surface, before)))
         }
@@ -49,7 +49,7 @@ struct FramePlanner {
             let coverage =
                 canHaveHoles ? try FrameDifference.coverage(of: surface, from: canvas, in: rect, host: host) : nil
             let unchanged = coverage.map { $0.isChangedOpaque ? $0.unchanged : 0 } ?? 0
-            // Holes have to pay for the edges that they make.
+            // Holes add edges, which cost bytes; the saved area must outweigh them.
             let mayHaveHoles = effort.comparesByTrial ? unchanged > area / 16 : unchanged > area / 2
             let isSparse = unchanged > area - area / 8
             if !isRepeated, !mayHaveHoles || effort.comparesByTrial && !isSparse {
@@ -72,7 +72,7 @@ struct FramePlanner {
         return plans
     }
 
-    /// The way with filters instead of none, or without any.
+    /// The same way with filters added, or with filters removed.
     func otherFilters(_ plan: FramePlan) -> FramePlan {
         var other = plan
         other.filters =
@@ -80,7 +80,7 @@ struct FramePlanner {
         return other
     }
 
-    /// What differs from a canvas; one pixel where nothing does, since a frame cannot be empty.
+    /// Returns the rectangle that differs from a canvas; one pixel if none differs, since a frame cannot be empty.
     private func difference(
         _ surface: borrowing Surface, _ canvas: PixelBuffer
     ) throws(CoderError) -> PixelRect {

@@ -1,14 +1,14 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Compressed frames on their way to the file.
+/// Compressed frames that wait to be written.
 ///
-/// The latest frame waits for what becomes of it. Before the first one is written, it must be known whether there is
-/// a second, and whether all fit one palette; until then they wait together.
+/// The latest frame waits until its disposal is known. The first frame also waits until two facts are known: whether
+/// there is a second frame, and whether one palette fits all frames.
 final class FrameQueue {
-    /// Compressed bytes that may wait for the question of the palette.
+    /// The limit of compressed bytes that may wait for the palette decision.
     static let window = 8 << 20
-    /// What a waiting frame takes beside its bytes, roughly.
+    /// The approximate memory of a waiting frame besides its bytes.
     private static let overhead = 128
 
     private let stream: APNGStream
@@ -22,7 +22,7 @@ final class FrameQueue {
         self.host = host
     }
 
-    /// Adds the latest frame; an open queue writes those before it.
+    /// Adds the latest frame; an open queue writes the frames before it.
     func append(_ frame: EncodedFrame) throws(CoderError) {
         try hold(frame.data.count + Self.overhead)
         frames.append(frame)
@@ -32,22 +32,22 @@ final class FrameQueue {
     /// Changes the latest frame.
     func updateLast(_ body: (inout EncodedFrame) -> Void) { body(&frames[frames.count - 1]) }
 
-    /// Replaces the stream of a frame that waits.
+    /// Replaces the stream of a waiting frame.
     func replace(_ index: Int, data: [UInt8]) throws(CoderError) {
         try hold(data.count - frames[index].data.count)
         frames[index].data = data
     }
 
-    /// Writes what stands in front of the frames, and all of them but the latest.
+    /// Writes the chunks in front of the frames, and all frames except the latest.
     ///
-    /// - Parameter convert: makes the streams anew of the frames that waited.
+    /// - Parameter convert: creates new streams for the waiting frames.
     func open(
         _ preamble: [UInt8], plays: UInt32?, converting convert: ((EncodedFrame) throws(CoderError) -> [UInt8])? = nil
     ) throws(CoderError) {
         isOpen = true
         try stream.begin(preamble, plays: plays)
         guard let convert else { return try write(upTo: frames.count - 1) }
-        // One at a time: true colour may take several times the bytes of a palette.
+        // One at a time: true color may take several times the bytes of a palette.
         for index in frames.indices {
             try replace(index, data: convert(frames[index]))
             if index == frames.count - 1 { break }
@@ -75,7 +75,7 @@ final class FrameQueue {
         frames.removeFirst(end)
     }
 
-    /// Counts memory that is taken, or given back.
+    /// Counts memory that the queue takes or frees.
     private func hold(_ bytes: Int) throws(CoderError) {
         try host.reserve(bytes: bytes)
         heldBytes += bytes

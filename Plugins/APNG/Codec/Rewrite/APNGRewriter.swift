@@ -11,7 +11,7 @@ public struct APNGRewriter: ImageRewriter {
             DecoderSession(
                 source: session.source, options: session.options, limits: session.limits, host: session.host))
         _ = try file.readHeader()
-        guard file.animationControl != nil else { throw .notMine("there is no animation in this image") }
+        guard file.animationControl != nil else { throw .notMine("the image is not animated") }
         return try PNGRewriter.rewrite(request, session)
     }
 }

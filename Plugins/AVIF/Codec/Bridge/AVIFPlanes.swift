@@ -2,7 +2,7 @@ internal import AVIFShim
 internal import CoderPluginKit
 internal import ImageModel
 
-/// The samples of an image, to be converted into pixels.
+/// The decoded samples of an image, before conversion to pixels.
 @safe struct AVIFPlanes {
     private let planes: OpaquePointer?
     /// Keeps the samples.
@@ -16,7 +16,7 @@ internal import ImageModel
 
     var knowsColors: Bool { unsafe avif_shim_knows_colors(planes) != 0 }
 
-    /// Converts stored rows to where they belong in the target.
+    /// Converts stored rows and writes them to their position in the target.
     ///
     /// - Parameters:
     ///   - rows: begin at 0 or at an odd row, and end at an odd row or at the end of the planes.
@@ -31,7 +31,7 @@ internal import ImageModel
         let code = unsafe avif_shim_convert(
             planes, UInt32(rows.lowerBound), UInt32(rows.upperBound), &layout, target.start, UInt64(target.stride))
         if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
-        if code != 0 { throw .corrupt("the decoded frame is another than the file says") }
+        if code != 0 { throw .corrupt("the decoded frame does not match the file's header") }
     }
 }
 
@@ -48,17 +48,17 @@ internal import ImageModel
             model.handle, UInt32(rect.x), UInt32(rect.y), UInt32(rect.width), UInt32(rect.height), hasAlpha ? 1 : 0,
             &canvas)
         if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
-        if code != 0 { throw .corrupt("the image is another than its boxes say") }
+        if code != 0 { throw .corrupt("the image does not match its boxes") }
     }
 
     deinit { unsafe avif_shim_canvas_free(canvas) }
 
     var planes: AVIFPlanes { unsafe AVIFPlanes(avif_shim_canvas_planes(canvas), of: self) }
 
-    /// Copies a decoded tile to its place.
+    /// Copies a decoded tile to its position.
     ///
-    /// - Returns: false where it has other samples than the canvas or than another tile.
-    /// - Concurrency: tiles that do not overlap may come from several threads.
+    /// - Returns: false if its samples differ in kind from the canvas or from another tile.
+    /// - Concurrency: several threads may copy tiles that do not overlap.
     func put(_ tile: AVIFReader, x: Int, y: Int, isAlpha: Bool) throws(CoderError) -> Bool {
         let code = unsafe avif_shim_canvas_put(canvas, tile.handle, UInt32(x), UInt32(y), isAlpha ? 1 : 0)
         if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
@@ -66,14 +66,14 @@ internal import ImageModel
     }
 }
 
-/// The pixels of a surface, for rows that are converted beside each other.
+/// The pixels of a surface, for converting rows on several threads.
 @safe struct SurfaceTarget {
     let size: PixelSize
     let format: PixelFormat
     let stride: Int
     @unsafe let start: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter surface: outlives the target.
+    /// - Parameter surface: must outlive the target.
     init(_ surface: borrowing Surface) {
         (size, format, stride) = (surface.size, surface.format, surface.stride)
         unsafe start = surface.baseAddress.assumingMemoryBound(to: UInt8.self)

@@ -4,22 +4,22 @@ internal import ImageModel
 
 /// libavif with a file open: it decodes frames into planes and converts them into rows of a surface.
 ///
-/// - Ownership: the source's bytes are borrowed; everything of libavif goes when this object goes.
+/// - Ownership: borrows the source's bytes; frees all libavif objects when it is deinitialized.
 @safe final class AVIFReader {
     private var decoder: OpaquePointer?
     private let source: ByteSource
     private let arrived: ArrivedBytes?
     private let poll: CancellationPoll
-    /// Bytes that libavif may take for images.
+    /// The memory limit of libavif for images, in bytes.
     private var imageMemory = 0
 
-    /// What libavif may take for boxes and for images that are no larger than their blocks.
+    /// The memory limit of libavif for boxes, and for images no larger than their blocks.
     private static let baseMemory = 64 << 20
 
     /// - Parameters:
-    ///   - metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    ///   - prefix: boxes in front of those of the file, which stand for them.
-    ///   - arrived: the bytes to read, on another thread than that of the session; else all that are there.
+    ///   - metadata: whether libavif reads Exif and XMP, which may wait for the end of the file.
+    ///   - prefix: boxes that replace the boxes of the file; nil to use those of the file.
+    ///   - arrived: the bytes to read if the call is not on the session's thread; else all available bytes.
     init(
         _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false, prefix: [UInt8] = [],
         arrived: ArrivedBytes? = nil
@@ -48,11 +48,11 @@ internal import ImageModel
         return facts
     }
 
-    /// Has larger images and streams refused, from the next `parse` or `restart` on.
+    /// Makes libavif refuse larger images and streams, from the next `parse` or `restart` on.
     ///
-    /// - Parameter memory: bytes that decoding takes.
+    /// - Parameter memory: the bytes that decoding takes.
     func limit(maxPixels: Int, memory: Int) {
-        // Blocks of 128 pixels are larger than small tiles, and a frame with film grain is there twice.
+        // Blocks of 128 pixels are larger than small tiles, and a frame with film grain exists twice.
         imageMemory = 2 * memory
         unsafe avif_shim_limit(decoder, UInt32(clamping: maxPixels))
     }
@@ -67,11 +67,11 @@ internal import ImageModel
     func isKey(_ frame: Int) -> Bool { unsafe avif_shim_is_key(decoder, UInt32(frame)) != 0 }
     func nearestKey(_ frame: Int) -> Int { unsafe Int(avif_shim_nearest_key(decoder, UInt32(frame))) }
 
-    /// Where the bytes of the file end that decoding this frame needs.
+    /// Returns the end of the file bytes that decoding this frame needs.
     func end(of frame: Int) throws(CoderError) -> Int {
         var end: UInt64 = 0
         let code = unsafe avif_shim_end(decoder, UInt32(frame), &end)
-        if code != 0 { throw .corrupt("a frame has no place in the file") }
+        if code != 0 { throw .corrupt("a frame has no position in the file") }
         return Int(clamping: end)
     }
 
@@ -90,7 +90,7 @@ internal import ImageModel
     /// The decoder of libavif, for the canvas.
     @unsafe var handle: OpaquePointer? { unsafe decoder }
 
-    /// Copies a blob out, if there is one.
+    /// Copies a blob, if there is one.
     func blob(_ kind: MetadataBlob.Kind, limit: Int) throws(CoderError) -> [UInt8]? {
         let number: UInt32 = kind == .exif ? 1 : kind == .xmp ? 2 : 3
         var count: UInt64 = 0
@@ -123,7 +123,7 @@ extension avif_shim_facts {
 }
 
 extension CoderError {
-    /// Says in our words what libavif said.
+    /// Translates an error of libavif.
     static func avif(_ error: avif_shim_error) -> CoderError {
         let message = unsafe withUnsafeBytes(of: error.message) {
             unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
@@ -144,9 +144,9 @@ extension CoderError {
         }
         let limit = CoderError.Limit(
             name: error.code == avif_shim_frame_limit ? "frames" : "pixels", allowed: 0, requested: 0)
-        // libavif names its own function where the decoder of AV1 fails.
+        // If the AV1 decoder fails, libavif's message begins with the name of its own function.
         let reason = message.hasPrefix("tile->codec->") ? "its AV1 data cannot be decoded" : message
-        let damage = "the picture is damaged" + (reason.isEmpty ? "" : ": \(reason)")
+        let damage = "the image is damaged" + (reason.isEmpty ? "" : ": \(reason)")
         return CoderError(
             code, code == .corrupt || message.isEmpty ? damage : message, domain: "libavif",
             feature: code == .unsupportedFeature ? message : nil, limit: code == .limitExceeded ? limit : nil)

@@ -3,9 +3,9 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// libavif with a file being made.
+/// A libavif encoder and the file that it makes.
 ///
-/// - Ownership: nothing of a surface or of a blob is kept behind the call that brings it but libavif's own copy.
+/// - Ownership: libavif copies surfaces and blobs; the writer keeps no reference to them.
 @safe final class AVIFWriter {
     private var encoder: OpaquePointer?
     private(set) var frames = 0
@@ -55,8 +55,8 @@ internal import ImageModel
         return 0
     }
 
-    /// Makes the file and writes it; `edited` may change the boxes in front of the coded data, whose length it is told,
-    /// and answers what to write behind it.
+    /// Makes the file and writes it. `edited` may change the boxes in front of the coded data, whose length it gets,
+    /// and returns the bytes to write behind the data.
     func finish(to sink: ByteSink, edited: (inout [UInt8], Int) -> [UInt8]) throws(CoderError) {
         var error = avif_shim_error()
         var start: UnsafePointer<UInt8>?
@@ -64,7 +64,7 @@ internal import ImageModel
         let code = unsafe avif_shim_encoder_finish(encoder, frames == 1 ? 1 : 0, &start, &count, &error)
         if code != 0 { throw .avif(error) }
         let file = unsafe UnsafeBufferPointer(start: start, count: Int(count))
-        // The data is most of the file, and stays where it is.
+        // The data is most of the file and is not copied.
         let headers = unsafe Self.headerCount(file)
         var boxes = unsafe Array(file.prefix(headers))
         let rest = edited(&boxes, file.count - headers)

@@ -1,5 +1,5 @@
-/// Marks of several tiles.
-// Sendable because: every index has a place of its own, and only the thread that decodes the tile writes there.
+/// One flag for each tile.
+// Sendable because: every index has its own byte, and only the thread that decodes the tile writes it.
 @safe final class TileFlags: @unchecked Sendable {
     private let places: UnsafeMutableBufferPointer<Bool>
 

@@ -1,5 +1,5 @@
 /*
- * avif_shim.h - libavif as Swift sees it: opaque objects, fixed-width types, no macros and no exceptions.
+ * avif_shim.h - libavif for Swift: opaque objects, fixed-width types, no macros and no exceptions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,21 +12,21 @@
 extern "C" {
 #endif
 
-/* How a call ended; the kinds that the codec tells apart. */
+/* The result of a call, as far as the codec distinguishes results. */
 static const int32_t avif_shim_ok = 0;
 static const int32_t avif_shim_waiting = 1;     /* bytes are missing that may still come             */
 static const int32_t avif_shim_truncated = 2;   /* bytes are missing for good                        */
 static const int32_t avif_shim_corrupt = 3;
-static const int32_t avif_shim_unsupported = 4; /* well formed as far as libavif can tell, not served */
+static const int32_t avif_shim_unsupported = 4; /* well-formed for libavif, but not supported */
 static const int32_t avif_shim_not_mine = 5;
 static const int32_t avif_shim_memory = 6;
 static const int32_t avif_shim_pixel_limit = 7;
 static const int32_t avif_shim_frame_limit = 8;
-static const int32_t avif_shim_memory_limit = 9; /* more than avif_shim_allow allows                 */
-static const int32_t avif_shim_stopped = 10;     /* `poll` answered that the caller wants to stop    */
+static const int32_t avif_shim_memory_limit = 9; /* exceeds the limit of avif_shim_allow            */
+static const int32_t avif_shim_stopped = 10;     /* `poll` requested a stop                         */
 static const int32_t avif_shim_mismatch = 11;    /* a tile does not fit the others                   */
 
-/* What libavif reported. */
+/* libavif's error message. */
 typedef struct avif_shim_error {
     int32_t  code;
     char     message[192];
@@ -37,7 +37,7 @@ typedef struct avif_shim_error {
 
 typedef struct avif_shim_decoder avif_shim_decoder;
 
-/* The facts of the picture, from the boxes alone. */
+/* The facts of the image, from the boxes alone. */
 typedef struct avif_shim_facts {
     uint32_t width, height;        /* as stored, before any transform                     */
     uint32_t depth;                /* bits of one sample: 8, 10 or 12                     */
@@ -45,7 +45,7 @@ typedef struct avif_shim_facts {
     uint16_t chroma;               /* 400, 420, 422 or 444                                */
     uint8_t  full_range;
     uint8_t  has_alpha, premultiplied;
-    uint8_t  turns;                /* quarter turns against the clock                     */
+    uint8_t  turns;                /* counterclockwise quarter turns */
     uint8_t  mirror;               /* 0 none, 1 top and bottom change, 2 left and right   */
     uint8_t  has_clap;
     uint16_t primaries, transfer, matrix;
@@ -53,26 +53,26 @@ typedef struct avif_shim_facts {
     uint64_t icc_count;
 } avif_shim_facts;
 
-/* Asked before each image of an AV1 stream; any answer but 0 ends the call with avif_shim_stopped. */
+/* Called before each image of an AV1 stream; any result except 0 ends the call with avif_shim_stopped. */
 typedef int32_t (*avif_shim_poll)(void *context);
 
 /* Makes a decoder for at most `max_frames` frames (0: libavif's own limit). */
 int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_poll poll,
                        void *context, avif_shim_decoder **decoder, avif_shim_error *error);
 
-/* Sets how many bytes libavif and the images of dav1d may take at one time; unlimited before the first call. */
+/* Sets the limit of bytes in use by libavif and the images of dav1d; unlimited before the first call. */
 void avif_shim_allow(avif_shim_decoder *decoder, uint64_t bytes);
 
-/* Shows the decoder the bytes that are there; they stay where they are until close. */
+/* Passes the available bytes to the decoder; they keep their address until close. */
 void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete);
 
-/* Puts bytes in front of those of the file; before parse. They are copied. */
+/* Puts bytes in front of the file; before parse. They are copied. */
 int32_t avif_shim_prefix(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count);
 
 /* Reads the boxes; after avif_shim_waiting it may be called again. */
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error);
 
-/* Has images and streams of more than so many pixels refused; before parse or restart. */
+/* Makes libavif refuse images and streams with more pixels than this; before parse or restart. */
 void avif_shim_limit(avif_shim_decoder *decoder, uint32_t max_pixels);
 
 /* Restarts with the first frame. */
@@ -81,10 +81,10 @@ int32_t avif_shim_restart(avif_shim_decoder *decoder, avif_shim_error *error);
 uint8_t avif_shim_is_key(const avif_shim_decoder *decoder, uint32_t frame);
 uint32_t avif_shim_nearest_key(const avif_shim_decoder *decoder, uint32_t frame);
 
-/* Where the last byte of the file ends that decoding this frame needs, from its key frame on. */
+/* Returns the end of the file bytes that decoding this frame needs, from its key frame on. */
 int32_t avif_shim_end(const avif_shim_decoder *decoder, uint32_t frame, uint64_t *end);
 
-/* Decodes a frame, and what it needs before; `decoded` has the facts that convert works with. */
+/* Decodes a frame and the frames that it depends on; `decoded` receives the facts that convert uses. */
 int32_t avif_shim_frame(avif_shim_decoder *decoder, uint32_t frame, avif_shim_facts *decoded, avif_shim_error *error);
 
 /* A blob: 1 Exif, 2 XMP, 3 ICC; NULL if there is none. It lives as long as the decoder. */
@@ -98,20 +98,20 @@ void avif_shim_close(avif_shim_decoder *decoder);
 /* The samples of an image. */
 typedef struct avif_shim_planes avif_shim_planes;
 
-/* Those of the frame that was decoded last; they live until the next one is, or until close. */
+/* Returns the samples of the frame decoded last; they live until the next frame is decoded, or until close. */
 const avif_shim_planes *avif_shim_decoded(const avif_shim_decoder *decoder);
 
-/* A part of an image that is put together from tiles. */
+/* A part of an image that is joined from tiles. */
 typedef struct avif_shim_canvas avif_shim_canvas;
 
 /* Makes a canvas of zeros for `width` x `height` samples from x, y on; x and y are even where colors are halved.
-   `model` has read the boxes of the whole image: the kind of the samples is taken from there. */
+   `model` has read the boxes of the whole image; the kind of the samples comes from there. */
 int32_t avif_shim_canvas_new(const avif_shim_decoder *model, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                              uint8_t has_alpha, avif_shim_canvas **canvas);
 
-/* Copies the frame that `tile` has decoded to x, y of the whole image, as far as it lies on the canvas. Its luma is the
-   alpha channel where `is_alpha` is set. Several threads may put tiles that do not overlap.
-   Returns avif_shim_mismatch where the tile has other samples than the canvas or than the tiles before. */
+/* Copies the decoded frame of `tile` to x, y of the whole image, clipped to the canvas. With `is_alpha`, its luma
+   becomes the alpha channel. Several threads may copy tiles that do not overlap. Returns avif_shim_mismatch if the tile
+   has other samples than the canvas or than earlier tiles. */
 int32_t avif_shim_canvas_put(avif_shim_canvas *canvas, const avif_shim_decoder *tile, uint32_t x, uint32_t y,
                              uint8_t is_alpha);
 
@@ -120,7 +120,7 @@ const avif_shim_planes *avif_shim_canvas_planes(const avif_shim_canvas *canvas);
 /* NULL is fine. */
 void avif_shim_canvas_free(avif_shim_canvas *canvas);
 
-/* How to write pixels. */
+/* The layout of the written pixels. */
 typedef struct avif_shim_layout {
     uint8_t  channels;             /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA         */
     uint8_t  bits;                 /* 8 or 16                                             */
@@ -128,12 +128,12 @@ typedef struct avif_shim_layout {
     uint32_t x, y, width, height;  /* the part of the planes to show                      */
 } avif_shim_layout;
 
-/* Whether convert knows the colors of the samples. */
+/* Whether convert supports the colors of the samples. */
 uint8_t avif_shim_knows_colors(const avif_shim_planes *planes);
 
-/* Converts rows first ..< end into the image that `pixels` begins. Every `first` but 0 is odd, and every `end` but that
-   of the planes: 4:2:0 shares a row of colors between an odd row and the even one behind it. Several threads may
-   convert rows that do not overlap. */
+/* Converts rows first ..< end into the image that begins at `pixels`. Every `first` except 0 is odd. Every `end` except
+   the number of rows is odd, too: in 4:2:0 an odd row and the even row behind it share a row of colors. Several threads
+   may convert rows that do not overlap. */
 int32_t avif_shim_convert(const avif_shim_planes *planes, uint32_t first, uint32_t end, const avif_shim_layout *layout,
                           uint8_t *pixels, uint64_t stride);
 
@@ -146,7 +146,7 @@ typedef struct avif_shim_settings {
     uint8_t  quality;              /* 0 ... 100                                           */
     uint8_t  effort;               /* 0 ... 9                                             */
     uint8_t  depth;                /* bits of one coded sample                            */
-    uint8_t  is_single;            /* one picture, known beforehand                       */
+    uint8_t  is_single;            /* one image, known beforehand                       */
     uint16_t chroma;               /* 400, 420, 422 or 444                                */
     uint16_t threads;
     uint16_t primaries, transfer, matrix; /* ITU-T H.273                                  */
@@ -170,7 +170,7 @@ int32_t avif_shim_encoder_new(const avif_shim_settings *settings, avif_shim_enco
 int32_t avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count,
                                avif_shim_error *error);
 
-/* Converts and codes a frame; aom may hold it back. */
+/* Converts and codes a frame; aom may delay its output. */
 int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels *pixels, uint64_t duration,
                               avif_shim_error *error);
 

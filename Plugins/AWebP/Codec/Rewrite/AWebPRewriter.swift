@@ -10,7 +10,7 @@ public struct AWebPRewriter: ImageRewriter {
         var scanner = AWebPScanner(
             DecoderSession(
                 source: session.source, options: session.options, limits: session.limits, host: session.host))
-        // A still is another coder's.
+        // The WebP coder handles stills.
         try scanner.readCanvas()
         return try WebPRewriter.rewrite(request, session)
     }

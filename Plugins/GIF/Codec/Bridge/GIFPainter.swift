@@ -1,11 +1,11 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Writes indices as colours into a surface, in the order in which a frame has its rows.
+/// Writes indices as colors into a surface, in the row order of the frame.
 @safe final class GIFPainter {
-    /// Pixels that are still to come.
+    /// The number of pixels not painted yet.
     private(set) var left: Int
-    /// What was painted since ``forgetChanges()``, whole rows.
+    /// The complete rows painted since ``forgetChanges()``.
     var changed: PixelRect {
         PixelRect(x: 0, y: changedRows.lowerBound, width: size.width, height: changedRows.count)
     }
@@ -14,7 +14,7 @@ internal import ImageModel
     private let format: PixelFormat
     private let stride: Int
     private let target: UnsafeMutableRawPointer
-    /// By index: the colour in the lower half of a word, then again in the upper half; so two pixels are one store.
+    /// By index: the color in both halves of a word, so that two pixels need one store.
     private let colors: UnsafeMutablePointer<UInt64>
     private let isInterlaced: Bool
     private let isCoarse: Bool
@@ -57,7 +57,7 @@ internal import ImageModel
 
     func forgetChanges() { changedRows = 0..<0 }
 
-    /// Paints what was unpacked last; indices behind the last pixel are dropped.
+    /// Paints the pixels that were unpacked last; drops indices behind the last pixel.
     func paint(_ lzw: LZWDecoder, into surface: borrowing Surface) {
         precondition(isPainting(surface))
         let indices = unsafe lzw.indices
@@ -84,7 +84,7 @@ internal import ImageModel
     /// Paints every missing pixel in one color, 0xAABBGGRR.
     func clearRest(of surface: borrowing Surface, to color: UInt32 = 0, keepsCoarse: Bool) {
         precondition(isPainting(surface))
-        // In the first pass everything below the row in work is empty, then nothing.
+        // In the first pass all rows below the current one are empty; in later passes none.
         if keepsCoarse, isCoarse, pass > 0 { return }
         while left > 0 {
             let part = size.width - column

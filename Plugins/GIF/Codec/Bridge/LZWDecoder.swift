@@ -3,22 +3,22 @@ internal import ImageModel
 
 /// Unpacks the pixels of one frame at a time: variable-length codes of up to 12 bits in blocks of up to 255 bytes.
 ///
-/// The string of a new code is that of the code before and one more pixel: exactly what stands in the output from the
-/// beginning of the code before on. So a code is a place and a length in the output, and a string is copied forward
-/// from where it stood last, 16 pixels at a time. A clear code makes all that is behind it free to be overwritten; a
-/// full table keeps its own part: at most 8 MiB are ever needed, however large the frame is.
+/// The string of a new code is the string of the code before it and one more pixel. The output contains exactly this
+/// string, from the start of the previous code on. So the decoder stores a code as a position and a length in the
+/// output. It copies a string forward from its last position, 16 pixels at a time. After a clear code, the output
+/// before it may be overwritten. A full table keeps its own part, so the decoder needs at most 8 MiB for any frame.
 ///
 /// - Source: GIF89a specification, appendix F.
 @safe final class LZWDecoder {
-    /// How a call ended.
+    /// The result of a call.
     enum Outcome {
-        /// There are pixels to be taken, and more to come.
+        /// Pixels are ready, and more follow.
         case more
-        /// The end code or the last block came.
+        /// The end code or the last block was reached.
         case ended
-        /// The bytes end.
+        /// More bytes are needed.
         case cut
-        /// A code has no meaning.
+        /// A code is undefined.
         case invalid
     }
 
@@ -26,17 +26,17 @@ internal import ImageModel
     /// A string is one pixel longer than an earlier one.
     private static let longestString = 4096
     private static let mostStrings = longestString * (longestString + 1) / 2
-    /// Each of them once, in front of the output: what the codes of single pixels stand for.
+    /// The values of the single-pixel codes, each once, in front of the output.
     private static let literals = 256
-    /// Pixels of one call: few enough to be in the first cache when they are painted.
+    /// The number of pixels per call; small enough to stay in the first-level cache until they are painted.
     private static let batch = 8192
-    /// Pixels behind which a clear code goes back to the beginning.
+    /// The number of pixels after which a clear code returns to the start of the output.
     private static let rewindsBehind = 1 << 15
     private static let inputSize = 1 << 14
-    /// Bytes that a copy may write too many.
+    /// The number of bytes that a copy may write beyond its end.
     private static let slack = 64
 
-    /// By code: where its string stands in the output, and above 32 bits how long it is; length 0: no string.
+    /// By code: the position of its string in the output, and its length above 32 bits; length 0: no string.
     private let table: UnsafeMutablePointer<UInt64>
     private let input: UnsafeMutablePointer<UInt8>
     private var output: UnsafeMutablePointer<UInt8>
@@ -45,23 +45,23 @@ internal import ImageModel
     private var state = State()
     private var clearCode = 0
     private var batchStart = 0
-    /// Behind what the strings of a full table need; 0 while it is not full.
+    /// The end of the output that the strings of a full table use; 0 while the table is not full.
     private var kept = 0
     private var inputEnd = 0
-    /// Where in the source the next byte stands.
+    /// The position of the next byte in the source.
     private var position = 0
-    /// Bytes that are left of the data block.
+    /// The number of bytes left in the data block.
     private var blockLeft = 0
     private var isBehindLastBlock = false
 
     private struct State {
         var bits: UInt64 = 0
         var bitCount = 0
-        /// In the input.
+        /// The number of unread bits of the input.
         var place = 0
-        /// Where the next pixel goes.
+        /// The position of the next pixel.
         var end = 0
-        /// Where the string of the last code begins; -1 behind a clear code.
+        /// The start of the string of the last code; -1 after a clear code.
         var previous = -1
         var nextCode = 0
         var codeSize = 0
@@ -81,15 +81,15 @@ internal import ImageModel
         unsafe output.deallocate()
     }
 
-    /// Starts with codes for 2ⁿ colours.
+    /// Starts a frame with codes for 2ⁿ colors.
     ///
-    /// More than 8 makes no sense for pixels of 8 bits, but there are such files; 11 leaves codes of 12 bits.
-    /// - Throws: `.corrupt` when n is none of 1 … 11.
+    /// More than 8 makes no sense for 8-bit pixels, but such files exist; with 11, codes have 12 bits.
+    /// - Throws: `.corrupt` unless n is 1 … 11.
     func begin(
         minimumCodeSize: UInt8, offset: Int, pixelCount: Int, host: HostServices
     ) throws(CoderError) {
         guard (1...11).contains(minimumCodeSize) else {
-            throw .corrupt("the code size of the frame is none", at: offset - 1)
+            throw .corrupt("the code size of the frame is invalid", at: offset - 1)
         }
         clearCode = 1 << Int(minimumCodeSize)
         for code in 0..<clearCode + 2 {
@@ -111,17 +111,17 @@ internal import ImageModel
         for index in 0..<Self.literals { unsafe output[index] = UInt8(truncatingIfNeeded: index) }
     }
 
-    /// What the last call has unpacked.
+    /// The pixels of the last call.
     @unsafe
     var indices: UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(start: output + batchStart, count: state.end - batchStart)
     }
 
-    /// Unpacks some more pixels, at least one unless it answers otherwise; those of the call before are given up.
+    /// Unpacks more pixels, at least one unless the result says otherwise; discards those of the call before.
     ///
     /// - Parameters:
-    ///   - end: up to where the source may be read.
-    ///   - wanted: pixels that are needed; the last string may add more.
+    ///   - end: the end of the readable source bytes.
+    ///   - wanted: the number of pixels needed; the last string may add more.
     func fill(from source: ByteSource, upTo end: Int, wanted: Int) -> Outcome {
         if state.previous < 0 {
             state.end = Self.literals
@@ -160,7 +160,7 @@ internal import ImageModel
         kept = 0
     }
 
-    /// Takes one code, whatever it is.
+    /// Handles one code of any kind.
     private func step(_ state: inout State) -> Outcome? {
         let code = Int(state.bits & (1 << UInt64(state.codeSize) - 1))
         state.bits >>= UInt64(state.codeSize)
@@ -183,24 +183,24 @@ internal import ImageModel
         if state.previous >= 0, state.nextCode < Self.tableSize { state.nextCode += 1 }
         state.previous = state.end
         state.end += Int(entry >> 32)
-        // Codes for two colours become longer behind the first, which adds nothing.
+        // With two colors, codes become longer after the first code, which adds no string.
         if state.nextCode == 1 << state.codeSize { tableIsFull(&state) }
         return nil
     }
 
-    /// Makes room for codes of one more bit, or none.
+    /// Increases the code length by one bit, up to 12.
     @inline(__always)
     private func tableIsFull(_ state: inout State) {
         if state.codeSize < 12 { state.codeSize += 1 } else if kept == 0 { kept = state.end }
     }
 
-    /// The string from `previous` to `end` and one more pixel.
+    /// Appends the string from `previous` to `end` and one more pixel.
     @inline(__always)
     private static func entry(_ previous: Int, _ end: Int) -> UInt64 {
         UInt64(truncatingIfNeeded: previous) | UInt64(truncatingIfNeeded: end - previous + 1) << 32
     }
 
-    /// - Parameter isOwn: whether the last pixel of the string is the first of the copy.
+    /// - Parameter isOwn: whether the last pixel of the string is the first pixel of the copy.
     @inline(__always)
     private func copy(_ entry: UInt64, to end: Int, isOwn: Bool) {
         let from = unsafe UnsafeRawPointer(output + Int(entry & 0xFFFF_FFFF))
@@ -209,7 +209,7 @@ internal import ImageModel
         unsafe target.storeBytes(of: from.loadUnaligned(as: SIMD16<UInt8>.self), as: SIMD16<UInt8>.self)
         var done = 16
         while done < length {
-            // What is read lies in front of what is written: the string is not longer than the way between them.
+            // The source of the copy precedes its target: the string is at most as long as their distance.
             let first = unsafe from.loadUnaligned(fromByteOffset: done, as: SIMD16<UInt8>.self)
             let second = unsafe from.loadUnaligned(fromByteOffset: done + 16, as: SIMD16<UInt8>.self)
             unsafe target.storeBytes(of: first, toByteOffset: done, as: SIMD16<UInt8>.self)
@@ -219,7 +219,7 @@ internal import ImageModel
         if isOwn { unsafe output[end + length - 1] = output[end] }
     }
 
-    /// Takes codes as long as each adds one to the table and eight bytes of input can be loaded at once.
+    /// Handles codes while each adds one to the table and eight bytes of input can be loaded at once.
     private func runGrowing(_ shared: inout State, _ goal: Int) {
         var state = shared
         let table = unsafe self.table
@@ -250,7 +250,7 @@ internal import ImageModel
         shared = state
     }
 
-    /// The same for a table that is full.
+    /// Like the function above, for a full table.
     private func runFull(_ shared: inout State, _ goal: Int) {
         var state = shared
         let input = unsafe self.input
@@ -271,7 +271,7 @@ internal import ImageModel
         shared = state
     }
 
-    /// Adds as many whole bytes as there is room for; their bits above those counted are the same when loaded again.
+    /// Adds as many whole bytes as fit. Bits above the counted ones keep their values when loaded again.
     @inline(__always)
     private func load(_ state: inout State, _ input: UnsafeMutablePointer<UInt8>) {
         let word = unsafe UnsafeRawPointer(input + state.place).loadUnaligned(as: UInt64.self)
@@ -282,12 +282,12 @@ internal import ImageModel
 
     // MARK: Input
 
-    /// Takes data out of its blocks; false when there is nothing left to take.
+    /// Copies data out of its blocks; false if no data is left.
     private func refill(_ state: inout State, from source: ByteSource, upTo end: Int) -> Bool {
         inputEnd = 0
         state.place = 0
         while inputEnd < Self.inputSize, position < end, !isBehindLastBlock {
-            // Not more than what finds room, though a part of it is lengths of blocks.
+            // At most as many bytes as fit, though some of them are block lengths.
             let range = position..<min(end, position + Self.inputSize - inputEnd)
             source.withBytes(range) { bytes in
                 unsafe bytes.withUnsafeBytes { unsafe unblock($0) }

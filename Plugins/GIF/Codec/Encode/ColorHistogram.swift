@@ -1,20 +1,20 @@
-/// Counts colours: each by itself while there are few, then by cells with exact sums.
+/// Counts colors: each separately while there are few, then in cells with exact sums.
 ///
-/// A point is a mean colour in `x`, `y`, `z` and in `w` how many pixels it stands for.
+/// A point has a mean color in `x`, `y`, `z` and its number of pixels in `w`.
 struct ColorHistogram {
-    /// More colours than this are counted by cells.
+    /// The number of colors above which they are counted in cells.
     private static let exactLimit = 4096
     private static let slots = 16384
-    /// 5 bits of red, 6 of green, which is seen and coded most finely, 5 of blue.
+    /// 5 bits of red, 6 of green (the most visible channel), 5 of blue.
     private static let cells = 1 << 16
 
     private var keys = [UInt32](repeating: 0, count: slots)
     private var counts = [UInt32](repeating: 0, count: slots)
     private var used: [Int] = []
-    /// Sums of the channels and the count, by cell; empty while colours are counted one by one.
+    /// Sums of the channels and the count, by cell; empty while colors are counted separately.
     private var sums: [SIMD4<UInt64>] = []
 
-    /// Whether points are colours and not means of several.
+    /// Whether points are single colors, not means of several.
     var isExact: Bool { sums.isEmpty }
 
     mutating func removeAll() {
@@ -27,7 +27,7 @@ struct ColorHistogram {
         used.removeAll(keepingCapacity: true)
     }
 
-    /// Counts pixels of one colour that is shown.
+    /// Counts pixels of one color that is not transparent.
     @inline(__always)
     mutating func add(_ color: UInt32, count: UInt32 = 1) {
         if !sums.isEmpty { return addToCell(color, count) }

@@ -1,18 +1,18 @@
-/// Where colours lie, so that squared distances between them are the errors that count.
+/// A color space in which squared distances are the errors to minimize.
 ///
-/// Points are exact; keys are points rounded to 8 bits an axis and packed as colours are, so that everything that looks
-/// for near colours takes either.
+/// Points are exact. Keys are points rounded to 8 bits per axis and packed like colors, so that every search for near
+/// colors accepts both.
 struct ColorMetric: Sendable {
-    /// As PSNR measures: points and keys are the colours themselves.
+    /// The error of PSNR: points and keys are the colors themselves.
     static let rgb = ColorMetric(perceived: nil, unit: 1)
-    /// As the eye measures. By measurement on photos, one is as much as 4 of RGB.
+    /// The error as the eye sees it. Measured on photos, 1 corresponds to 4 of RGB.
     static let perceptual = ColorMetric(perceived: PerceivedColors(), unit: 4)
 
     private let perceived: PerceivedColors?
-    /// The squared error in RGB that is one here.
+    /// The squared error in RGB that corresponds to 1 in this space.
     let unit: Float
 
-    /// Moves points of RGB; their weights stay.
+    /// Converts points of RGB; their weights stay.
     func points(_ points: [SIMD4<Float>]) -> [SIMD4<Float>] {
         guard let perceived else { return points }
         return points.map(perceived.point)
@@ -24,19 +24,19 @@ struct ColorMetric: Sendable {
         return perceived.point(point)
     }
 
-    /// The colour nearest to a point.
+    /// Returns the color nearest to a point.
     func color(_ point: SIMD4<Float>) -> UInt32 {
         Quantizer.color(perceived?.color(point) ?? point)
     }
 
-    /// What is not shown has no place, and is its own key.
+    /// A transparent pixel has no position, and is its own key.
     @inline(__always)
     func key(_ color: UInt32) -> UInt32 {
         guard let perceived, color != ColorTable.transparent else { return color }
         return perceived.key(color)
     }
 
-    /// The keys of some pixels.
+    /// Returns the keys of some pixels.
     @inline(__always)
     func measure(
         _ colors: [UInt32], into keys: inout [UInt32], in places: Range<Int>, where isWanted: (Int) -> Bool

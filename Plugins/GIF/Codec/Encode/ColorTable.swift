@@ -1,21 +1,21 @@
-/// Colours and their indices: a hash table of at most 256 entries with open addressing.
+/// Colors and their indices: a hash table of at most 256 entries with open addressing.
 ///
-/// A colour is red, green, blue and 255 from its lowest byte up, as RGBA8 lies in memory; 0 is what is not shown.
+/// A color has red, green, blue and 255 from its lowest byte up, like RGBA8 in memory; 0 is transparent.
 struct ColorTable {
     static let transparent: UInt32 = 0
 
     private static let slots = 1024
     private var keys = [UInt32](repeating: 0, count: slots)
-    /// The index plus 1; 0 where the slot is free.
+    /// The index plus 1; 0 if the slot is free.
     private var values = [UInt16](repeating: 0, count: slots)
-    /// By index.
+    /// The colors by index.
     private(set) var colors: [UInt32] = []
     private(set) var transparentIndex: UInt8?
     let limit: Int
 
     init(limit: Int = 256) { self.limit = limit }
 
-    /// A table of these colours; one that is there twice has the first index.
+    /// Makes a table of these colors; a repeated color gets its first index.
     init(_ colors: [UInt32]) {
         limit = 256
         for color in colors {
@@ -31,7 +31,7 @@ struct ColorTable {
         return value == 0 ? nil : UInt8(truncatingIfNeeded: value - 1)
     }
 
-    /// The index of a colour that is added if need be; nil when it would be one too many.
+    /// Returns the index of a color, adding the color if necessary; nil if the table is full.
     @inline(__always)
     mutating func index(adding color: UInt32) -> UInt8? {
         let slot = self.slot(of: color)

@@ -2,7 +2,7 @@
 struct ChangedRect: Equatable {
     var left, top, right, bottom: Int
 
-    /// The first pixel of a canvas.
+    /// The first pixel of the canvas.
     static let pixel = ChangedRect(left: 0, top: 0, right: 0, bottom: 0)
 
     var rows: ClosedRange<Int> { top...bottom }
@@ -17,28 +17,28 @@ struct ChangedRect: Equatable {
     }
 }
 
-/// The pixels an encoder works on: what is to be seen, and what a viewer has on its canvas.
+/// The pixels an encoder works on: the frames to encode, and the canvas of a viewer.
 struct FrameCanvas {
-    /// What the pictures take together; pictures that are the same share their memory.
+    /// The memory of all images together; equal images share their memory.
     static let bytesPerPixel = (still: 10, animation: 19, keys: 8)
 
     let width: Int
     let height: Int
     /// The frame to encode.
     var source: [UInt32]
-    /// The frame that `shown` was drawn for, 0 where it was cleared.
+    /// The frame that `shown` was drawn for; 0 in cleared areas.
     var prior: [UInt32]
-    /// What a viewer shows before the frame is drawn.
+    /// The canvas of a viewer before the frame is drawn.
     var shown: [UInt32]
-    /// The frame behind `source`.
+    /// The frame after `source`.
     var next: [UInt32]
-    /// By place: the index into the palette of the frame.
+    /// By position: the index into the palette of the frame.
     var indices: [UInt8]
     /// Whether a pixel of `source` is transparent.
     var hasHoles = false
-    /// Where `next` differs from `source`, as soon as it is looked for.
+    /// Where `next` differs from `source`; computed on demand.
     var nextChange: ChangedRect?
-    /// Where `source` differs from `prior`, if that is known.
+    /// Where `source` differs from `prior`, if known.
     var knownChange: ChangedRect?
     private(set) var nextHasHoles = false
     let mayHaveHoles: Bool
@@ -58,7 +58,7 @@ struct FrameCanvas {
 
     var whole: ChangedRect { ChangedRect(left: 0, top: 0, right: width - 1, bottom: height - 1) }
 
-    /// Where two of the pictures differ.
+    /// Returns where two of the images differ.
     func difference(_ a: [UInt32], _ b: [UInt32]) -> ChangedRect? {
         var result: ChangedRect?
         for y in 0..<height {
@@ -69,7 +69,7 @@ struct FrameCanvas {
         return result
     }
 
-    /// Where a pixel is shown by `a` and not by `b`.
+    /// Returns where a pixel is visible in `a` but not in `b`.
     func holes(from a: [UInt32], to b: [UInt32]) -> ChangedRect? {
         var result: ChangedRect?
         for y in 0..<height {
@@ -80,7 +80,7 @@ struct FrameCanvas {
         return result
     }
 
-    /// Looks at a frame that was just read into `next`, and answers whether it differs from the one before it.
+    /// Compares a frame that was just read into `next` with the frame before it; returns whether they differ.
     mutating func examine() -> Bool {
         nextChange = difference(next, source)
         nextHasHoles = mayHaveHoles && PixelRows.opaque(next, in: 0..<next.count) < next.count
@@ -89,14 +89,14 @@ struct FrameCanvas {
 
     /// Makes the next frame the one to encode.
     ///
-    /// - Parameter isKept: whether `prior` is the frame that was encoded before it.
+    /// - Parameter isKept: whether `prior` is the frame encoded before it.
     mutating func promote(isKept: Bool) {
         swap(&source, &next)
         hasHoles = nextHasHoles
         knownChange = isKept ? nextChange : nil
     }
 
-    /// Takes the frame for shown, drawn by the indices of a rectangle.
+    /// Updates the viewer's canvas, drawn by the indices of a rectangle.
     mutating func settle(_ rect: ChangedRect, _ symbols: [UInt8], _ table: ColorTable) {
         var colors = table.colors
         colors += [UInt32](repeating: ColorTable.transparent, count: 256 - colors.count)
@@ -111,7 +111,7 @@ struct FrameCanvas {
         swap(&prior, &source)
     }
 
-    /// Whether a frame has at most so many colours.
+    /// Whether a frame has at most this many colors.
     func hasFewColors(limit: Int) -> Bool {
         var table = ColorTable(limit: limit + 1)
         _ = table.index(adding: ColorTable.transparent)

@@ -1,23 +1,23 @@
 internal import ImageModel
 
-/// Turns exact durations into hundredths of a second whose sum stays right.
+/// Converts exact durations to hundredths of a second, without a drift of their sum.
 struct FrameClock {
     /// 2³² parts of a hundredth: rounding to these loses less than a millisecond in a million years of frames.
     private static let parts: Int128 = 1 << 32
-    /// Hundredths that a frame lasts at most: sixteen delays, each of which is a frame in the file.
+    /// The maximum duration of a frame in hundredths: sixteen delays, each a frame in the file.
     static let longest = 16 * GIFOutput.longestDelay
 
     private var passed: Int128 = 0
     private var written: Int128 = 0
-    /// Whether some duration was no whole number of hundredths.
+    /// Whether a duration was no whole number of hundredths.
     private(set) var isRounded = false
-    /// Whether some duration was too long.
+    /// Whether a duration was too long.
     private(set) var hasCut = false
 
-    /// The shortest duration below two hundredths that was asked for: most viewers show such a frame for ten.
+    /// The shortest requested duration below two hundredths; most viewers show such a frame for ten.
     private(set) var tooShort: FrameDuration?
 
-    /// Lets a frame be shown for so long.
+    /// Adds the duration of a frame.
     mutating func advance(by duration: FrameDuration) {
         guard duration.denominator > 0 else { return }
         let hundredths = Int128(duration.numerator) * 100
@@ -34,7 +34,7 @@ struct FrameClock {
         passed += (hundredths * Self.parts * 2 + denominator) / (denominator * 2)
     }
 
-    /// The hundredths that were not taken yet.
+    /// Returns the hundredths not used yet.
     mutating func take() -> Int {
         let now = (passed + Self.parts / 2) / Self.parts
         defer { written = now }

@@ -1,7 +1,7 @@
 extension FrameIndexer {
     /// Thresholds of an ordered screen, 8 × 8, 0 … 63.
     ///
-    /// - Source: Bayer, "An optimum method for two-level rendition of continuous-tone pictures", 1973.
+    /// - Source: Bayer, "An optimum method for two-level rendition of continuous-tone images", 1973.
     private static let screen: [Int32] = (0..<64).map { place in
         let (x, y) = (Int32(place & 7), Int32(place >> 3))
         var value: Int32 = 0
@@ -12,7 +12,7 @@ extension FrameIndexer {
         return value
     }
 
-    /// Adds a screen that is fixed to the canvas: what does not move does not change.
+    /// Adds a screen that is fixed to the canvas, so that static parts do not change.
     static func ordered(
         _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, skip: UInt8, strength: Int32
     ) {
@@ -31,18 +31,18 @@ extension FrameIndexer {
         }
     }
 
-    /// Hands the error on to neighbours that change, too; what does not change neither takes nor gives any.
+    /// Passes the error on to neighbors that also change; unchanged pixels neither receive nor pass on errors.
     ///
-    /// - Source: Floyd and Steinberg, "An adaptive algorithm for spatial greyscale", 1976: 7 ahead, 3, 5 and 1 below,
+    /// - Source: Floyd and Steinberg, "An adaptive algorithm for spatial grayscale", 1976: 7 ahead, 3, 5 and 1 below,
     ///   of 16.
     static func diffusion(
         _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, skip: UInt8
     ) {
-        // Sixteenths of the error of each channel, of this row and the next, with a margin of one pixel.
+        // Errors of each channel in sixteenths, for this row and the next, with a margin of one pixel.
         var errors = [SIMD4<Int32>](repeating: .zero, count: rect.width + 2)
         var below = errors
         for y in rect.rows {
-            // Every other row of the canvas runs backwards, or the errors would all drift to one side.
+            // Every second row of the canvas runs backwards; otherwise all errors would drift to one side.
             let isForward = y % 2 == 0
             let step = isForward ? 1 : -1
             for position in 0..<rect.width {

@@ -1,10 +1,10 @@
-/// Gives the pixels of a frame their indices and finds the rectangle that has to be drawn.
+/// Assigns indices to the pixels of a frame and finds the rectangle to draw.
 enum FrameIndexer {
-    /// Where every pixel that changed has its own colour.
+    /// For a palette that contains the color of every changed pixel.
     static func exact(_ canvas: inout FrameCanvas, in rect: ChangedRect, _ table: ColorTable) {
         let skip = table.transparentIndex
         let (source, prior, width) = (canvas.source, canvas.prior, canvas.width)
-        // Through the canvas every store would ask whether the indices are shared.
+        // Access through the canvas would check on every store whether the indices are shared.
         var indices = canvas.indices.mutableSpan
         for y in rect.rows {
             var last: (color: UInt32, index: UInt8) = (ColorTable.transparent, skip ?? 0)
@@ -20,10 +20,10 @@ enum FrameIndexer {
         }
     }
 
-    /// The nearest colours; a pixel that is shown about as well as its nearest colour would stays.
+    /// Assigns the nearest colors; a pixel stays if its shown color is about as good as the nearest color.
     ///
-    /// - Parameter keys: nil where they are the colours.
-    /// - Returns: the rectangle of those that do not; nil when all do.
+    /// - Parameter keys: nil if the keys equal the colors.
+    /// - Returns: the rectangle of the pixels that change; nil if all stay.
     static func nearest(
         _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, _ keys: FrameKeys?, skip: UInt8,
         tolerance: Int32

@@ -1,6 +1,6 @@
-/// Keys of what is to be seen and of what is shown, of the pixels that change.
+/// Keys of the source and the shown pixels, for the pixels that change.
 ///
-/// Apart from ``FrameCanvas``, as most frames need none.
+/// Separate from ``FrameCanvas``, since most frames need no keys.
 struct FrameKeys {
     private(set) var source: [UInt32]
     private(set) var shown: [UInt32]
@@ -10,7 +10,7 @@ struct FrameKeys {
         (source, shown) = (empty, empty)
     }
 
-    /// Finds the keys of what changes in a rectangle; others stay what they were.
+    /// Computes the keys of the changed pixels in a rectangle; other keys stay.
     mutating func measure(_ canvas: FrameCanvas, in rect: ChangedRect, _ metric: ColorMetric) {
         for y in rect.rows {
             let places = canvas.place(rect.left, y)..<canvas.place(rect.right + 1, y)

@@ -3,7 +3,7 @@ internal import ImageModel
 
 /// Packs the indices of one frame.
 struct FramePacking {
-    /// Where strings end, when the dictionary is thrown away, and whether pixels that stay are drawn.
+    /// The ends of strings, the resets of the dictionary, and whether unchanged pixels are drawn.
     enum Way: CaseIterable {
         case plain, restless, patient, redrawn, hasty
 
@@ -15,7 +15,7 @@ struct FramePacking {
             }
         }
 
-        /// Grain wants new strings soon; text comes back after a while.
+        /// Grainy images need new strings soon; text repeats after a while.
         var window: Int { self == .hasty || self == .restless ? 64 : 512 }
     }
 
@@ -24,7 +24,7 @@ struct FramePacking {
     let bits: Int
     let host: HostServices
 
-    /// Packs in one way and hands over the bytes as they come.
+    /// Packs in one way and passes on the bytes as they are produced.
     func pack(
         _ symbols: inout [UInt8], _ way: Way, _ body: ([UInt8]) throws(CoderError) -> Void
     ) throws(CoderError) {
@@ -41,7 +41,7 @@ struct FramePacking {
         try body(packer.take())
     }
 
-    /// Packs in several ways and keeps the smallest.
+    /// Packs in several ways and keeps the smallest result.
     func smallest(_ symbols: inout [UInt8]) throws(CoderError) -> [UInt8] {
         var best = symbols
         var least: [UInt8]?

@@ -1,17 +1,17 @@
-/// The colours of one frame and how pixels find theirs.
+/// The colors of one frame, and the search for a pixel's color.
 struct FramePalette {
     var table: ColorTable
-    /// Nil where the table has every colour of the frame.
+    /// Nil if the table has every color of the frame.
     var nearest: NearestColors?
-    /// Squared error a pixel may have more than at best.
+    /// The squared error that a pixel may have above its best.
     var tolerance: Int32 = 0
-    /// Mean squared error of a pixel, in RGB.
+    /// The mean squared error of a pixel, in RGB.
     var meanError: Float = 0
     var isGlobal: Bool
 
-    /// About how far colours are from each other: the step of a uniform scale with the same error.
+    /// The approximate distance between colors: the step of a uniform scale with the same error.
     var spacing: Int32 { Int32((2 * meanError.squareRoot()).rounded()) }
 
-    /// Bits of an index into this many colours, 1 … 8.
+    /// The bits of an index into this many colors, 1 … 8.
     static func bits(_ count: Int) -> Int { max(1, Int.bitWidth - (max(count, 1) - 1).leadingZeroBitCount) }
 }

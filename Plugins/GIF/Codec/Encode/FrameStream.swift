@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Writes frames one behind the other, each as the rectangle that changes.
+/// Writes frames one after another, each as the rectangle that changes.
 struct FrameStream {
     private let settings: GIFSettings
     private let info: ImageInfo
@@ -11,11 +11,11 @@ struct FrameStream {
     private let packer = LZWPacker()
     private var chooser: PaletteChooser
     private var global: ColorTable?
-    /// Nil where distances are those of RGB.
+    /// Nil if distances are measured in RGB.
     private var keys: FrameKeys?
-    /// Colours the global palette has room for.
+    /// The number of colors for which the global palette has room.
     private var capacity = 0
-    /// Whether the viewer shows exactly what it should.
+    /// Whether the viewer's canvas equals the source exactly.
     private var isExact = true
 
     init(_ settings: GIFSettings, _ info: ImageInfo, extensions: [UInt8], sink: ByteSink, host: HostServices) {
@@ -27,9 +27,9 @@ struct FrameStream {
         chooser = PaletteChooser(settings)
     }
 
-    /// Writes `canvas.source`, and leaves `shown` and `prior` as they are when the next frame is drawn.
+    /// Writes `canvas.source`, and updates `shown` and `prior` for the next frame.
     ///
-    /// - Returns: whether `prior` is that frame now.
+    /// - Returns: whether `prior` is now that frame.
     mutating func encode(_ canvas: inout FrameCanvas, delay: Int, hasNext: Bool) throws(CoderError) -> Bool {
         let isFirst = global == nil
         if !isExact, settings.palette != .global, canvas.hasFewColors(limit: min(settings.colors, 255)) {
@@ -39,9 +39,11 @@ struct FrameStream {
         }
         let changed =
             isFirst ? canvas.whole : canvas.knownChange ?? canvas.difference(canvas.source, canvas.prior)
-        let leaving = hasNext ? canvas.leaving(changed, mayGoBack: delay <= GIFOutput.longestDelay) : Leaving()
-        // What the viewer clears on leaving has to be inside the rectangle.
-        guard let rect = ChangedRect.union(changed, leaving.cleared) else {
+        let chosen =
+            hasNext
+            ? canvas.chooseDisposal(changed, mayRestore: delay <= GIFOutput.longestDelay) : FrameDisposal()
+        // The rectangle must include the pixels that the disposal clears.
+        guard let rect = ChangedRect.union(changed, chosen.cleared) else {
             try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
             swap(&canvas.prior, &canvas.source)
             return true
@@ -73,7 +75,7 @@ struct FrameStream {
                 }
                 drawn = FrameIndexer.nearest(
                     &canvas, in: rect, nearest, keys, skip: skip, tolerance: isFirst ? 0 : palette.tolerance)
-                drawn = isFirst ? rect : ChangedRect.union(drawn, leaving.cleared)
+                drawn = isFirst ? rect : ChangedRect.union(drawn, chosen.cleared)
             }
         } else {
             FrameIndexer.exact(&canvas, in: rect, palette.table)
@@ -82,24 +84,24 @@ struct FrameStream {
         if palette.isGlobal { global = palette.table }
         guard let drawn else {
             try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
-            if leaving.disposal != .keep { return false }
+            if chosen.disposal != .keep { return false }
             swap(&canvas.prior, &canvas.source)
             return true
         }
-        let symbols = try write(drawn, palette, canvas, delay: delay, leaving.disposal, isStill: isStill)
+        let symbols = try write(drawn, palette, canvas, delay: delay, chosen.disposal, isStill: isStill)
         guard hasNext else { return true }
-        switch leaving.disposal {
+        switch chosen.disposal {
         case .keep: canvas.settle(drawn, symbols, palette.table)
         case .background:
             canvas.settle(drawn, symbols, palette.table)
             canvas.clear(drawn)
-        // The viewer goes back to what it showed.
+        // The disposal restores the earlier canvas.
         case .previous: break
         }
-        return leaving.disposal == .keep
+        return chosen.disposal == .keep
     }
 
-    /// Fills in the colours that came with later frames.
+    /// Writes the colors of later frames into the global palette.
     func end() throws(CoderError) {
         if let global, capacity > 0 { try output.end(global) }
     }
@@ -108,11 +110,12 @@ struct FrameStream {
 
     private mutating func start(_ table: ColorTable, isStill: Bool) throws(CoderError) {
         var bits = FramePalette.bits(table.colors.count)
-        // Later frames find colours of their own in the file's palette, if it can be filled in at the end.
+        // Later frames can add colors to the file's palette if the encoder can fill it in at the end.
         if !isStill, output.isSeekable, settings.palette != .local {
             let most = FramePalette.bits(min(256, settings.colors + 1))
-            // A frame of a few colours, such as a blank one, says little about the next, but a small picture should
-            // not become much larger for it.
+            // A frame of a few colors, such as a blank one, does not predict the next frame. But a small image should
+            // not become
+            // much larger for it.
             let isSmall = info.size.width * info.size.height < 1 << 14
             let count = table.colors.count
             bits = count > 32 || isSmall ? max(bits, min(most, FramePalette.bits(2 * count))) : most
@@ -125,14 +128,14 @@ struct FrameStream {
         case .plays, .unknown: plays = nil
         }
         if let count = plays, count > 0x1_0000 {
-            host.warn("GIF cannot repeat a picture more than 65535 times")
+            host.warn("GIF cannot repeat an image more than 65535 times")
             plays = 0x1_0000
         }
         try output.start(info, table, bits: bits, plays: plays)
         try output.write(extensions)
     }
 
-    /// Writes a frame and returns its indices, as they were chosen in the end.
+    /// Writes a frame and returns its final indices.
     private mutating func write(
         _ rect: ChangedRect, _ palette: FramePalette, _ canvas: FrameCanvas, delay: Int, _ disposal: Disposal,
         isStill: Bool

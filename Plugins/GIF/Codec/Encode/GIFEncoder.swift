@@ -3,8 +3,8 @@ public import ImageModel
 
 /// Encodes GIF from full canvases, one at a time.
 ///
-/// A frame is encoded when the next one is there: only then is it known how long it stays and whether the next one
-/// clears pixels, which GIF can do only on leaving a frame.
+/// The encoder writes a frame when the next one arrives. Only then does it know the frame's duration, and whether the
+/// next frame clears pixels. GIF can clear pixels only by the disposal of the frame before.
 public final class GIFEncoder: ImageEncoder {
     private let host: HostServices
     private let settings: GIFSettings
@@ -30,10 +30,10 @@ public final class GIFEncoder: ImageEncoder {
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         guard !info.size.isEmpty, info.size.width <= 0xFFFF, info.size.height <= 0xFFFF else {
-            throw .invalidArgument("GIF cannot hold a picture of \(info.size) pixels", hint: "a side is at most 65535")
+            throw .invalidArgument("GIF cannot hold an image of \(info.size) pixels", hint: "a side is at most 65535")
         }
         guard Self.takes(info.nativeFormat) else {
-            throw CoderError(.misuse, "the pixel format was not offered")
+            throw CoderError(.misuse, "the encoder did not offer this pixel format")
         }
         self.info = info
         self.sink = sink
@@ -54,7 +54,7 @@ public final class GIFEncoder: ImageEncoder {
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let sink, surface.format == info.nativeFormat, surface.size == info.size,
             frame.rect == PixelRect(info.size)
-        else { throw CoderError(.misuse, "the surface is not the whole canvas") }
+        else { throw CoderError(.misuse, "the surface does not have the size of the canvas") }
         if canvas == nil {
             let each = FrameCanvas.bytesPerPixel
             let most =
@@ -78,16 +78,16 @@ public final class GIFEncoder: ImageEncoder {
     }
 
     public func finish() throws(CoderError) {
-        guard canvas != nil, let sink else { throw CoderError(.misuse, "the picture has no frame") }
+        guard canvas != nil, let sink else { throw CoderError(.misuse, "the image has no frame") }
         _ = try encode(hasNext: false)
         try stream?.end()
         try sink.write([0x3B])
         if clock.isRounded {
             let sum = clock.hasCut ? "" : ", their sum is kept"
-            host.warn("GIF counts hundredths of a second: durations are rounded\(sum)")
+            host.warn("durations are rounded to hundredths of a second, the unit of GIF\(sum)")
         }
         if clock.hasCut {
-            host.warn("GIF is given at most 16 times 655.35 s for a frame: the animation is shorter than it was")
+            host.warn("a frame is written with at most 16 times 655.35 s: a longer duration was cut")
         }
         if frameCount > 1, let short = clock.tooShort {
             let milliseconds = short.milliseconds.rounded()

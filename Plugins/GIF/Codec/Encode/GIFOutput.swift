@@ -1,16 +1,16 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Writes the blocks of a GIF in order, and goes back to delays and colours that are only known later.
+/// Writes the blocks of a GIF in order, and later updates delays and colors that were not known yet.
 struct GIFOutput {
     static let longestDelay = 0xFFFF
 
     private let sink: ByteSink
     private let host: HostServices
     private var written = 0
-    /// Bits of an index into the palette of the file.
+    /// The bits of an index into the palette of the file.
     private(set) var globalBits = 0
-    /// The delay written last and its place; nil where nothing may be added to it.
+    /// The last delay and its position; nil if it must not grow.
     private var last: (delay: Int, offset: Int)?
 
     init(_ sink: ByteSink, _ host: HostServices) {
@@ -25,15 +25,15 @@ struct GIFOutput {
         written += bytes.count
     }
 
-    /// Writes what stands in front of the frames.
+    /// Writes the blocks in front of the frames.
     mutating func start(_ info: ImageInfo, _ table: ColorTable, bits: Int, plays: Int?) throws(CoderError) {
         globalBits = bits
         try write(GIFWriter.screen(info.size, colors: table.colors, bits: bits, plays: plays))
     }
 
-    /// Writes what stands in front of the pixels of a frame.
+    /// Writes the blocks in front of the pixels of a frame.
     ///
-    /// - Returns: hundredths that are left for ``hold(_:_:_:skip:_:)``.
+    /// - Returns: the remaining hundredths for ``hold(_:_:_:skip:_:)``.
     mutating func begin(
         _ rect: ChangedRect, _ palette: FramePalette, delay: Int, _ disposal: Disposal
     ) throws(CoderError) -> Int {
@@ -46,7 +46,7 @@ struct GIFOutput {
         return delay - now
     }
 
-    /// Lets the last frame be shown longer.
+    /// Extends the duration of the last frame.
     mutating func lengthen(by delay: Int, skip: UInt8?, _ packer: LZWPacker) throws(CoderError) {
         if let last, isSeekable, last.delay + delay <= Self.longestDelay {
             try sink.overwrite(GIFWriter.u16(last.delay + delay), at: last.offset)
@@ -56,7 +56,7 @@ struct GIFOutput {
         }
     }
 
-    /// Writes frames that draw nothing; on leaving the last one the viewer does as told with a rectangle.
+    /// Writes frames that draw nothing; the last one has the given disposal for a rectangle.
     ///
     /// - Parameter skip: the transparent index of the file's palette.
     mutating func hold(
@@ -83,7 +83,7 @@ struct GIFOutput {
         } while left > 0
     }
 
-    /// Fills in the colours that came with later frames.
+    /// Writes the colors of later frames into the global palette.
     func end(_ table: ColorTable) throws(CoderError) {
         try sink.overwrite(GIFWriter.palette(table.colors, bits: globalBits), at: GIFWriter.paletteOffset)
     }

@@ -1,35 +1,35 @@
 internal import ImageModel
 
-/// What the caller may decide about a GIF.
+/// The GIF options that the caller can set.
 struct GIFSettings {
-    /// How a pixel gets a colour that the palette does not have.
+    /// The treatment of a pixel whose color is not in the palette.
     enum Dither: String {
         case none, ordered, diffusion
-        /// Diffusion for a still, none for an animation, where it costs more bytes than a palette for each frame.
+        /// Diffusion for a still, none for an animation: there it costs more bytes than a palette for each frame.
         case auto
     }
 
-    /// Where the colours of a frame come from.
+    /// The source of a frame's colors.
     enum PaletteChoice: String {
-        /// A frame brings its own where the gain is worth the bytes.
+        /// A frame gets its own palette if the gain is worth the bytes.
         case auto
-        /// The first frame's are those of all.
+        /// All frames use the colors of the first.
         case global
-        /// Every frame brings its own.
+        /// Every frame has its own palette.
         case local
     }
 
-    /// How far a colour is from another.
+    /// The measure of color distances.
     enum Distance: String {
-        /// As PSNR measures.
+        /// The error of PSNR.
         case rgb
-        /// As the eye measures.
+        /// The error as the eye sees it.
         case perceptual
 
         var metric: ColorMetric { self == .rgb ? .rgb : .perceptual }
     }
 
-    /// 2 … 256, the transparent one included.
+    /// 2 … 256, not counting the transparent color.
     var colors = 256
     var dither = Dither.auto
     var palette = PaletteChoice.auto
@@ -38,25 +38,25 @@ struct GIFSettings {
     init(_ options: CoderOptions) throws(CoderError) {
         if let count = options.integer("gif.colors") {
             guard (2...256).contains(count) else {
-                throw .invalidArgument("gif.colors is \(count)", hint: "it is 2 … 256")
+                throw .invalidArgument("invalid gif.colors \(count)", hint: "use 2 … 256")
             }
             colors = count
         }
         if let name = options.string("gif.dither") {
             guard let value = Dither(rawValue: name) else {
-                throw .invalidArgument("gif.dither is '\(name)'", hint: "it is none, ordered, diffusion or auto")
+                throw .invalidArgument("invalid gif.dither '\(name)'", hint: "use none, ordered, diffusion or auto")
             }
             dither = value
         }
         if let name = options.string("gif.palette") {
             guard let value = PaletteChoice(rawValue: name) else {
-                throw .invalidArgument("gif.palette is '\(name)'", hint: "it is auto, global or local")
+                throw .invalidArgument("invalid gif.palette '\(name)'", hint: "use auto, global or local")
             }
             palette = value
         }
         if let name = options.string("gif.distance") {
             guard let value = Distance(rawValue: name) else {
-                throw .invalidArgument("gif.distance is '\(name)'", hint: "it is rgb or perceptual")
+                throw .invalidArgument("invalid gif.distance '\(name)'", hint: "use rgb or perceptual")
             }
             distance = value
         }

@@ -1,16 +1,16 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// The bytes of the parts of a GIF.
+/// Makes the bytes of the parts of a GIF.
 enum GIFWriter {
-    /// Where the colours of ``screen(_:colors:bits:plays:)`` begin.
+    /// The offset of the colors in ``screen(_:colors:bits:plays:)``.
     static let paletteOffset = 13
-    /// Where the delay is in ``control(delay:disposal:transparent:)``.
+    /// The offset of the delay in ``control(delay:disposal:transparent:)``.
     static let delayOffset = 4
 
-    /// Signature, logical screen, colours and the loop count (sections 17 … 19; the application block of Netscape).
+    /// Signature, logical screen, colors and the loop count (sections 17 … 19; the application block of Netscape).
     ///
-    /// - Parameter plays: 0 for ever, nil for once.
+    /// - Parameter plays: 0 is infinite; nil is once.
     static func screen(_ size: PixelSize, colors: [UInt32], bits: Int, plays: Int?) -> [UInt8] {
         var bytes = Array("GIF89a".utf8) + u16(size.width) + u16(size.height)
         bytes += [0xF0 | UInt8(bits - 1), 0, 0] + palette(colors, bits: bits)
@@ -20,7 +20,7 @@ enum GIFWriter {
         return bytes
     }
 
-    /// What happens to the picture behind it (section 23).
+    /// Returns a graphic control extension for the image behind it (section 23).
     static func control(delay: Int, disposal: Disposal, transparent: UInt8?) -> [UInt8] {
         let value: UInt8 =
             switch disposal {
@@ -31,7 +31,7 @@ enum GIFWriter {
         return [0x21, 0xF9, 4, value << 2 | (transparent == nil ? 0 : 1)] + u16(delay) + [transparent ?? 0, 0]
     }
 
-    /// Descriptor, and colours where they are its own (sections 20, 21).
+    /// Returns an image descriptor, and the local palette if there is one (sections 20, 21).
     static func descriptor(_ rect: ChangedRect, colors: [UInt32]?) -> [UInt8] {
         let bytes = [0x2C] + u16(rect.left) + u16(rect.top) + u16(rect.width) + u16(rect.height)
         guard let colors else { return bytes + [0] }
@@ -39,7 +39,7 @@ enum GIFWriter {
         return bytes + [0x80 | UInt8(bits - 1)] + palette(colors, bits: bits)
     }
 
-    /// Bytes as data blocks with their terminator (section 15).
+    /// Returns bytes as data blocks with their terminator (section 15).
     static func blocks(_ bytes: [UInt8]) -> [UInt8] {
         var blocks: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 255) {

@@ -1,38 +1,38 @@
-/// Chooses by result: exact where there are few colours, the global palette while it is good, else a local one.
+/// Chooses by result: exact for few colors, the global palette while it is good, otherwise a local one.
 struct PaletteChooser {
-    /// Squared error that has to go for each byte of a palette, in mean errors of a pixel.
+    /// The squared error that each byte of a palette must save, in mean errors of a pixel.
     ///
-    /// One more bit for each pixel would take three quarters of the error, that is 2 · ln 2 · 8 ≈ 11 mean errors for a
-    /// byte. A palette may do with half of that, as finer indices cannot be had.
+    /// One more bit for each pixel would save three quarters of the error: 2 · ln 2 · 8 ≈ 11 mean errors per byte. Half
+    /// of that is enough for a palette, because finer indices do not exist.
     private static let worth: Float = 6
-    /// Squared error for a byte below which nobody sees the gain.
+    /// The squared error per byte below which the gain is not visible.
     private static let leastWorth: Float = 100
-    /// How much squared error a pixel may give away for shorter data, in mean errors. By measurement: a sixth of the
-    /// bytes of photos for half a decibel, and noise does not have to be drawn again and again.
+    /// The squared error that a pixel may give away for shorter data, in mean errors. Measured: a sixth of the bytes of
+    /// photos for half a decibel, and noise is not drawn again in each frame.
     private static let tolerated: Float = 1.25
     private static let greatestTolerance: Float = 1000
-    /// How often colours of a first and of a later frame move.
+    /// The number of refinement steps for the colors of the first frame and of later frames.
     private static let rounds = (first: 8, later: 4)
-    /// Room in the global palette that is worth filling with the colours of a frame.
+    /// The free entries of the global palette that are worth filling with the colors of a frame.
     private static let leastRoom = 64
 
     let settings: GIFSettings
     private var metric: ColorMetric { settings.distance.metric }
-    /// Whether pixels of an approximate frame may have any colour about as good as the best.
+    /// Whether pixels of an approximate frame may take any color about as good as the best.
     var isTolerant = true
     private var histogram = ColorHistogram()
     private var hasHoles = false
-    /// The mean squared error of a pixel of the frame that the global palette was made for.
+    /// The mean squared error per pixel in the frame for which the global palette was made.
     private var globalError: Float = 0
     private var globalNearest: NearestColors?
 
     init(_ settings: GIFSettings) { self.settings = settings }
 
-    /// The colours for the changed pixels of a rectangle: those that differ between `source` and `prior`.
+    /// Returns the colors for the changed pixels of a rectangle: those that differ between `source` and `prior`.
     ///
-    /// - Parameter capacity: colours that the global palette has room for.
-    /// - Parameter hasLater: whether frames may follow, which want to leave pixels out.
-    /// - Parameter isExact: whether everything shown so far is right to the last bit.
+    /// - Parameter capacity: the number of colors for which the global palette has room.
+    /// - Parameter hasLater: whether frames may follow; they leave pixels out and need a transparent index.
+    /// - Parameter isExact: whether all shown pixels are exact.
     mutating func palette(
         for canvas: FrameCanvas, in rect: ChangedRect, global: ColorTable?, capacity: Int, hasLater: Bool,
         isExact: Bool
@@ -61,7 +61,7 @@ struct PaletteChooser {
         if settings.palette != .local, global.transparentIndex != nil,
             capacity - global.colors.count >= Self.leastRoom
         {
-            // Colours in the palette of the file cost nothing, and later frames have them, too.
+            // Colors in the palette of the file cost nothing, and later frames can use them.
             var table = global
             let room = capacity - global.colors.count
             for color in Quantizer.palette(points, limit: room, rounds: Self.rounds.later, metric).colors {
@@ -76,10 +76,10 @@ struct PaletteChooser {
         return local(colors, left / pixels)
     }
 
-    /// The colours of the first frame, which are those of the file.
+    /// Returns the colors of the first frame, which become the global palette.
     private mutating func first(_ points: [SIMD4<Float>], _ pixels: Float, needsSkip: Bool) -> FramePalette {
         var table = ColorTable()
-        // An opaque frame of 256 colours is kept even if later ones then cannot leave pixels out.
+        // An opaque frame of 256 colors stays exact, even if later frames then cannot leave pixels out.
         let fits = histogram.isExact && points.count <= settings.colors
         let goesWithout = points.count == 256 && fits && settings.palette != .global
         if needsSkip, !(goesWithout && !hasHoles) { _ = table.index(adding: ColorTable.transparent) }
@@ -95,7 +95,7 @@ struct PaletteChooser {
         return shared(table, globalError)
     }
 
-    /// Counts the colours of the changed pixels.
+    /// Counts the colors of the changed pixels.
     private mutating func count(_ canvas: FrameCanvas, _ rect: ChangedRect) {
         hasHoles = canvas.hasHoles
         histogram.removeAll()
@@ -115,7 +115,7 @@ struct PaletteChooser {
         }
     }
 
-    /// The global palette extended by the changed colours; nil where it cannot have all of them.
+    /// Returns the global palette extended by the changed colors; nil if it has no room for all of them.
     func grown(
         _ global: ColorTable, for canvas: FrameCanvas, in rect: ChangedRect, capacity: Int
     ) -> ColorTable? {

@@ -1,29 +1,29 @@
-/// Lightness and two opposed colours in which equal distances look about equally large.
+/// A color space of lightness and two opposed colors, in which equal distances look about equally large.
 ///
-/// Lightness begins at 0; red less green and yellow less blue lie around ``gray``. Two things are changed by measurement,
-/// by CIEDE2000 and CIELAB on photos, dark and full pictures: colour counts four times in squared errors; and the roots do
-/// not start at 0, where they would tell blacks apart that nobody can.
+/// Lightness begins at 0; red less green and yellow less blue are centered on ``gray``. Two parts differ from the
+/// source, by measurement with CIEDE2000 and CIELAB on photos and on dark and saturated images. Color counts four times
+/// in squared errors. The roots do not start at 0, where they would separate indistinguishable shades of black.
 ///
-/// - Source: the roots and matrices are those of Ottosson, "A perceptual color space for image processing", 2020.
+/// - Source: roots and matrices of Ottosson, "A perceptual color space for image processing", 2020.
 struct PerceivedColors: Sendable {
-    /// Where black is, so that every colour lies within 0 … 255: blue is farther from gray than yellow.
+    /// The position of black, so that every color fits 0 … 255: blue is farther from gray than yellow.
     private static let gray = SIMD4<Float>(0, 128, 148, 0)
-    /// The lightness of white, and the scale of the two colours, which is as large as 8 bits allow.
+    /// The lightness of white, and the scale of the two colors, as large as 8 bits allow.
     private static let scale: (lightness: Float, color: Float) = (180, 365)
-    /// Added to the light of each cone; makes black about as coarse as CIE L* is.
+    /// Added to the light of each cone; makes black about as coarse as CIE L*.
     private static let darkness: Double = 0.004
     private static let steps = 4096
 
-    /// The light of each cone for a value of red, of green behind that, and of blue.
+    /// The light of each cone for a value of red, then of green, then of blue.
     private let light: [SIMD4<Float>]
-    /// Of values of sRGB.
+    /// The linear light of sRGB values.
     private let linear: [Float]
-    /// Of cones' light in steps.
+    /// The roots of the cones' light, in steps.
     private let roots: [Float]
     private let red, green, blue: SIMD4<Float>
 
     init() {
-        // Linear light of values of sRGB (IEC 61966-2-1).
+        // Linear light of sRGB values (IEC 61966-2-1).
         let linear = (0..<256).map { value -> Double in
             let signal = Double(value) / 255
             if signal <= 0.04045 { return signal / 12.92 }
@@ -47,7 +47,7 @@ struct PerceivedColors: Sendable {
         blue = SIMD4(-0.0040720468, 0.4505937099, -0.8086757660, 0) * scale
     }
 
-    /// Where a colour between whole values lies; its weight stays.
+    /// Returns the position of a color between whole values; its weight stays.
     func point(_ color: SIMD4<Float>) -> SIMD4<Float> {
         var cones = SIMD4<Float>.zero
         for channel in 0..<3 {
@@ -60,17 +60,17 @@ struct PerceivedColors: Sendable {
         return point
     }
 
-    /// The place of a colour to 8 bits.
+    /// Returns the position of a color, rounded to 8 bits.
     @inline(__always)
     func key(_ color: UInt32) -> UInt32 {
         let cones =
             light[Int(color & 0xFF)] + light[Int(256 | color >> 8 & 0xFF)] + light[Int(512 | color >> 16 & 0xFF)]
-        // Conversions of vectors are slow.
+        // Vector conversions are slow.
         let place = place(cones).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255)) + 0.5
         return UInt32(place.x) | UInt32(place.y) << 8 | UInt32(place.z) << 16 | 0xFF00_0000
     }
 
-    /// The colour at a place, between whole values; one that cannot be shown is cut off.
+    /// Returns the color at a position, between whole values, clipped to the visible range.
     func color(_ point: SIMD4<Float>) -> SIMD4<Float> {
         let lightness = point.x / Self.scale.lightness
         let a = (point.y - Self.gray.y) / Self.scale.color
@@ -99,7 +99,7 @@ struct PerceivedColors: Sendable {
         return roots[step] + (roots[step + 1] - roots[step]) * (place - Float(step))
     }
 
-    /// The light of a cone whose root this is.
+    /// Returns the light of a cone with this root.
     private func glow(_ root: Float) -> Float {
         let black = Float(Self.root(Self.darkness, 3))
         let white = Float(Self.root(1 + Self.darkness, 3))
@@ -107,7 +107,7 @@ struct PerceivedColors: Sendable {
         return value * value * value - Float(Self.darkness)
     }
 
-    /// The value of sRGB of linear light.
+    /// Returns the sRGB value of linear light.
     private func value(_ light: Float) -> Float {
         if light <= 0 { return 0 }
         if light >= 1 { return 255 }
@@ -120,10 +120,10 @@ struct PerceivedColors: Sendable {
         return Float(low) + (light - linear[low]) / (linear[high] - linear[low])
     }
 
-    /// A root of a number from 0 to 2, by Newton's method.
+    /// Returns a root of a number from 0 to 2, by Newton's method.
     private static func root(_ number: Double, _ degree: Int) -> Double {
         if number <= 0 { return 0 }
-        // From above the steps never jump over the root; they end where they no longer make it smaller.
+        // From above, no step goes below the root; the loop ends when a step no longer decreases the value.
         var root = max(1, number)
         while true {
             let power = (1..<degree - 1).reduce(root) { result, _ in result * root }

@@ -1,26 +1,26 @@
-/// Which indices a pixel may have other than the one it got, and at what error.
+/// The alternative indices of a pixel, and their errors.
 struct PixelChoices {
-    /// Where more pixels stay than this, runs of left out pixels are longer than those of a colour. By measurement.
+    /// If more pixels than this stay, runs of omitted pixels are longer than runs of a color. Measured.
     private static let longestGap = 60
 
     let source: [UInt32]
-    /// What `shown` was drawn for: a pixel that is the same stays exactly as it is shown.
+    /// The frame that `shown` was drawn for: an equal pixel stays exactly as shown.
     let prior: [UInt32]
     let shown: [UInt32]
     /// Keys of `source` and `shown`.
     let wanted: [UInt32]
     let seen: [UInt32]
     let table: ColorTable
-    /// Nil where every pixel has its own colour.
+    /// Nil if every pixel has its own color.
     let nearest: NearestColors?
-    /// Squared error that may be given away for a longer string.
+    /// The squared error allowed for a longer string.
     let tolerance: Int32
     /// Indices are below this.
     let indexLimit: Int
     let rect: ChangedRect
     let canvasWidth: Int
 
-    /// No pixel may have another index than it has.
+    /// Allows no pixel another index.
     static func none() -> PixelChoices {
         PixelChoices(
             source: [], prior: [], shown: [], wanted: [], seen: [], table: ColorTable([]), nearest: nil, tolerance: 0,
@@ -29,9 +29,9 @@ struct PixelChoices {
 
     var exist: Bool { indexLimit > 0 }
 
-    /// Gives pixels that stay the index of what they show, where there is one.
+    /// Gives unchanged pixels the index of their shown color, if the palette has it.
     ///
-    /// - Returns: whether that may pay: where nearly all pixels stay, leaving them out cannot be beaten.
+    /// - Returns: whether this may save bytes; if nearly all pixels stay, omitting them is best.
     func redraw(_ indices: inout [UInt8]) -> Bool {
         guard let skip = table.transparentIndex else { return false }
         let skipped = indices.count { $0 == skip }
@@ -52,8 +52,8 @@ struct PixelChoices {
         return isChanged
     }
 
-    /// Draws pixels that stay between others that do not, where that is a run or two: leaving them out and starting
-    /// again would break two strings.
+    /// Draws unchanged pixels between changed ones if they form only one or two runs: omitting them would break two
+    /// strings.
     func closeGaps(_ indices: inout [UInt8]) {
         guard let skip = table.transparentIndex else { return }
         var end = -1
@@ -75,14 +75,14 @@ struct PixelChoices {
         }
     }
 
-    /// The index of what a pixel shows.
+    /// Returns the index of the shown color of a pixel.
     private func own(_ number: Int) -> UInt8? {
         let (row, column) = number.quotientAndRemainder(dividingBy: rect.width)
         let own = table.index(of: shown[(rect.top + row) * canvasWidth + rect.left + column])
         return own.map { Int($0) < indexLimit ? $0 : nil } ?? nil
     }
 
-    /// - Parameter number: the pixel counted from the start of the rectangle.
+    /// - Parameter number: the pixel, counted from the start of the rectangle.
     @inline(__always)
     func each(at number: Int, instead taken: UInt8, _ body: (UInt8, Int32) -> Void) {
         let (row, column) = number.quotientAndRemainder(dividingBy: rect.width)

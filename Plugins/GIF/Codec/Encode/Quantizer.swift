@@ -1,22 +1,22 @@
-/// Finds colours that stand for many: boxes of points are cut where that lowers the squared error most, then every
-/// colour moves to the mean of the points nearest to it.
+/// Finds colors that represent many others. Splits boxes of points where that lowers the squared error most, then moves
+/// every color to the mean of its nearest points.
 ///
-/// - Source: the cut is that of Wu, "Color quantization by dynamic programming and principal analysis", 1992, made on
-///   lists of points; the moving is Lloyd's, "Least squares quantization in PCM", 1982.
+/// - Source: the split of Wu, "Color quantization by dynamic programming and principal analysis", 1992, on lists of
+///   points; the moves of Lloyd, "Least squares quantization in PCM", 1982.
 enum Quantizer {
     private static let buckets = 64
 
     private struct Box {
         var points: Range<Int>
-        /// The best cut: along this axis, points below the place go to the lower half.
+        /// The best cut: along this axis, points below the position go to the lower half.
         var axis = 0
         var place: Float = 0
         var gain: Float = 0
     }
 
-    /// At most `limit` colours for these points, and the squared error that is left.
+    /// Returns at most `limit` colors for these points, and the remaining squared error.
     ///
-    /// - Parameter points: as the metric sees them.
+    /// - Parameter points: in the space of the metric.
     static func palette(
         _ points: [SIMD4<Float>], limit: Int, rounds: Int, _ metric: ColorMetric
     ) -> (colors: [UInt32], error: Float) {
@@ -62,14 +62,14 @@ enum Quantizer {
         }
     }
 
-    /// A point times its weight, which stays as it is.
+    /// Returns a point times its weight; the weight stays.
     private static func weighted(_ point: SIMD4<Float>) -> SIMD4<Float> {
         var result = point * point.w
         result.w = point.w
         return result
     }
 
-    /// A box with its best cut.
+    /// Returns a box with its best cut.
     private static func measured(_ points: [SIMD4<Float>], _ range: Range<Int>) -> Box {
         var box = Box(points: range)
         if range.count < 2 { return box }
@@ -78,7 +78,7 @@ enum Quantizer {
             low.replace(with: points[index], where: points[index] .< low)
             high.replace(with: points[index], where: points[index] .> high)
         }
-        // Sums around the middle of the box: around black the difference of squares would drown in rounding.
+        // Sums around the center of the box: around black, rounding would hide the difference of squares.
         var middle = (low + high) / 2
         middle.w = 0
         let scale = (high - low).replacing(with: 1, where: high .== low) / Float(buckets)
@@ -108,7 +108,7 @@ enum Quantizer {
                 }
             }
         }
-        // Rounding may put all points on one side of the place.
+        // Rounding may put all points on one side of the cut.
         if box.gain > 0 {
             let lower = range.count { points[$0][box.axis] < box.place }
             if lower == 0 || lower == range.count { box.gain = 0 }
@@ -116,7 +116,7 @@ enum Quantizer {
         return box
     }
 
-    /// The square of a sum over its weight: what a mean takes from the sum of squares.
+    /// Returns the square of a sum over its weight: the part of the sum of squares that a mean removes.
     @inline(__always)
     private static func gain(_ sum: SIMD4<Float>) -> Float {
         (sum.x * sum.x + sum.y * sum.y + sum.z * sum.z) / sum.w

@@ -1,19 +1,19 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// One block as it stands in the file, from its first byte to its terminator.
+/// One block as stored in the file, from its first byte to its terminator.
 struct GIFBlock {
     enum Kind: Equatable {
-        /// Delay, disposal and transparent index of the image behind it.
+        /// The delay, disposal and transparent index of the image behind it.
         case control
         case comment
-        /// With the eleven letters of its name; nil where it has another length.
+        /// With the eleven letters of its name; nil for another length.
         case application(String?)
         case plainText
         case otherExtension
-        /// With the flags of its descriptor, and where the code size stands, behind the palette.
+        /// With the flags of its descriptor, and the position of the code size, behind the palette.
         case image(flags: UInt8, dataOffset: Int)
-        /// A terminator that belongs to nothing.
+        /// A terminator that belongs to no block.
         case filler
         case trailer
     }
@@ -21,22 +21,22 @@ struct GIFBlock {
     var kind: Kind
     var range: Range<Int>
 
-    /// Whether it sets how often an animation is played.
+    /// Whether it sets the loop count of an animation.
     var isLooping: Bool { kind == .application("NETSCAPE2.0") || kind == .application("ANIMEXTS1.0") }
 }
 
 /// Walks over every block behind the logical screen.
 struct GIFBlockWalk {
-    /// Bytes looked at in one go, of a source that has to read them.
+    /// The number of bytes to read at once, from a source that has to read them.
     private static let piece = 1 << 16
-    /// Blocks between two questions whether to go on.
+    /// The number of blocks between two polls.
     private static let patience = 256
 
     private let source: ByteSource
     private let host: HostServices
-    /// Where the next block begins; behind the last one, where what is no block begins.
+    /// The position of the next block; at the end, of the first byte behind the last block.
     private(set) var position: Int
-    /// What was off, for the user.
+    /// Warnings for the user.
     private(set) var warning: String?
     private var count = 0
     private var hasImage = false
@@ -48,7 +48,7 @@ struct GIFBlockWalk {
         self.host = host
     }
 
-    /// The next block, all of which is there; nil behind the last.
+    /// Returns the next complete block; nil behind the last.
     ///
     /// - Throws: `.corrupt`, `.truncated`, `.needsInput`.
     mutating func next() throws(CoderError) -> GIFBlock? {
@@ -68,8 +68,8 @@ struct GIFBlockWalk {
             isFinished = true
         case 0x00: kind = .filler
         default:
-            guard hasImage else { throw .corrupt("there is no block where one should begin", at: position) }
-            return finish(because: "the file goes on with bytes that are no block")
+            guard hasImage else { throw .corrupt("invalid block", at: position) }
+            return finish(because: "ignored invalid bytes after the last block")
         }
         let range = position..<reader.offset
         position = reader.offset
@@ -112,9 +112,9 @@ struct GIFBlockWalk {
         return .image(flags: flags, dataOffset: dataOffset)
     }
 
-    /// The position behind the terminator of a row of data blocks.
+    /// Returns the position behind the terminator of a row of data blocks.
     private func endOfBlocks(from start: Int) throws(CoderError) -> Int {
-        // Asked in this order: the last bytes may arrive between the two questions.
+        // Keep this order: the last bytes may arrive between the two checks.
         let isComplete = source.isComplete
         let available = source.available
         var position = start

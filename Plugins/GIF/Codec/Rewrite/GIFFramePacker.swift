@@ -1,13 +1,13 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Packs the indices of frames anew, and drops colors of a frame's own palette that it does not need.
+/// Packs the indices of frames again, and drops unused colors of a local palette.
 final class GIFFramePacker {
-    /// A way to end strings, and how soon a full dictionary is looked at.
+    /// A way to end strings, and the number of codes between checks of a full dictionary.
     private static let ways: [(patience: Int?, window: Int, isHasty: Bool)] = [
         (0, 64, false), (1, 512, false), (nil, 512, false), (nil, 64, true),
     ]
-    /// Indices between two questions whether to go on.
+    /// The number of indices between two polls.
     private static let patience = 1 << 18
 
     private let session: RewriteSession
@@ -15,7 +15,7 @@ final class GIFFramePacker {
     private let lzw = LZWDecoder()
     private let packer = LZWPacker()
     private var frameCount = 0
-    /// The transparent index of the image that comes.
+    /// The transparent index of the next image.
     private var transparentIndex: UInt8?
 
     init(_ session: RewriteSession, globalPalette: Range<Int>?) {
@@ -23,7 +23,7 @@ final class GIFFramePacker {
         self.globalPalette = globalPalette
     }
 
-    /// The image in fewer bytes; nil for any other block, and where there is no shorter form.
+    /// Returns the image in fewer bytes; nil for any other block, and if there is no shorter form.
     ///
     /// - Throws: `.limitExceeded`.
     func packed(_ block: GIFBlock) throws(CoderError) -> [UInt8]? {
@@ -40,7 +40,7 @@ final class GIFFramePacker {
         if limits.maxPixels > 0, area > limits.maxPixels {
             throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
-        // Indices as they are stored, twice, and the codes for them.
+        // The stored indices, twice, and the codes for them.
         let reserved = 2 * area + block.range.count
         try session.host.reserve(bytes: reserved)
         defer { try? session.host.reserve(bytes: -reserved) }
@@ -67,12 +67,12 @@ final class GIFFramePacker {
 
     // MARK: Codes
 
-    /// Code size and data blocks; nil where they are not shorter than `limit`.
+    /// Returns the code size and data blocks; nil if they are not shorter than `limit`.
     private func data(of indices: [UInt8], _ isUsed: [Bool], limit: Int) throws(CoderError) -> [UInt8]? {
         let bits = max(2, FramePalette.bits((isUsed.lastIndex(of: true) ?? 0) + 1))
         var best: [UInt8]?
         for way in Self.ways {
-            // A dictionary that was never full is the same with any window.
+            // A dictionary that was never full is the same for any window.
             if way.isHasty, !packer.wasFull { continue }
             var symbols = indices
             packer.start(minimumCodeSize: bits, patience: way.patience, window: way.window, common: indices[0])
@@ -89,24 +89,24 @@ final class GIFFramePacker {
 
     // MARK: Palettes
 
-    /// The flags of the descriptor and the colors behind it, without colors that no pixel has.
+    /// Returns the flags of the descriptor and the palette, without colors that no pixel has.
     private func palette(
         _ flags: UInt8, _ dataOffset: Int, _ isUsed: [Bool]
     ) -> (flags: UInt8, bytes: [UInt8]) {
         let count = GIFFrame.paletteBytes(flags)
         if count == 0 { return (flags, []) }
         let bytes = session.source.bytes(dataOffset - count..<dataOffset)
-        // A pixel behind the end of a palette is whatever a viewer makes of it: such a palette stays.
+        // Viewers differ on an index behind the end of a palette: such a palette stays.
         guard let last = isUsed.lastIndex(of: true), 3 * last < count else { return (flags, bytes) }
         if let globalPalette, 3 * last < globalPalette.count {
             let global = session.source.bytes(globalPalette)
             let isSame = isUsed.indices.allSatisfy { index in
                 !isUsed[index] || bytes[3 * index..<3 * index + 3] == global[3 * index..<3 * index + 3]
             }
-            // Neither a palette, nor its order, nor its size.
+            // Keeps the palette, its order and its size.
             if isSame { return (flags & ~0xA7, []) }
         }
-        // Some viewers want the transparent index to be one of the palette, even if no pixel has it.
+        // Some viewers require the transparent index to be in the palette, even if no pixel has it.
         let bits = FramePalette.bits(max(last, transparentIndex.map(Int.init) ?? 0) + 1)
         if 3 << bits >= count { return (flags, bytes) }
         return (flags & ~7 | UInt8(bits - 1), Array(bytes[..<(3 << bits)]))

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Which extensions go, and which come where.
+/// The extensions to remove, and the positions of new ones.
 ///
 /// | kind | extensions |
 /// |---|---|
@@ -9,13 +9,13 @@ internal import ImageModel
 /// | xmp | application "XMP DataXMP" |
 /// | icc | application "ICCRGBG1012" |
 /// | iptc | applications "MGK8BIM0000" and "MGKIPTC0000" |
-/// | raw | every other application but the two that set how often an animation is played; unknown extensions |
+/// | raw | every other application except the two that set the loop count; unknown extensions |
 struct GIFMetadataEdit {
     private struct Insertion {
         var blob: MetadataBlob
-        /// A whole extension.
+        /// A complete extension.
         var bytes: [UInt8]
-        /// The first extension whose place it takes; nil where there is none.
+        /// The first extension that it replaces; nil if there is none.
         var place: Int?
     }
 
@@ -25,17 +25,18 @@ struct GIFMetadataEdit {
     private let removed: Set<MetadataBlob.Kind>
     private var insertions: [Insertion] = []
 
-    /// - Throws: `.refused` where a GIF cannot hold the metadata.
+    /// - Throws: `.refused` if a GIF cannot hold the metadata.
     init(_ request: RewriteRequest) throws(CoderError) {
         removed = request.removed
         for blob in request.replaced {
-            // Of these kinds a file has one: the last one counts.
+            // A file has one blob of each of these kinds: the last one counts.
             if blob.kind != .text, blob.kind != .raw { insertions.removeAll { $0.blob.kind == blob.kind } }
             insertions.append(Insertion(blob: blob, bytes: try Self.bytes(of: blob)))
         }
     }
 
-    /// What a block holds, under the name of an application where it has one; nil where decoding needs it.
+    /// Returns the metadata kind of a block, with the name of an application if it has one; nil if decoding needs the
+    /// block.
     private static func meaning(of block: GIFBlock) -> (kind: MetadataBlob.Kind, key: String?)? {
         switch block.kind {
         case .comment: (.text, GIFMetadata.commentKey)
@@ -53,7 +54,7 @@ struct GIFMetadataEdit {
         return blob.kind != .raw || meaning.key == blob.key
     }
 
-    /// Notes the places of extensions that are replaced.
+    /// Records the positions of extensions that are replaced.
     mutating func locate(_ block: GIFBlock) {
         for index in insertions.indices where insertions[index].place == nil {
             if Self.isReplaced(block, by: insertions[index].blob) { insertions[index].place = block.range.lowerBound }
@@ -71,10 +72,10 @@ struct GIFMetadataEdit {
 
     var addsExtensions: Bool { !insertions.isEmpty }
 
-    /// The extensions that come in front of the first image, having no other place.
+    /// Returns the extensions without another position; they come before the first image.
     var added: [[UInt8]] { insertions.filter { $0.place == nil }.map(\.bytes) }
 
-    /// The extensions that take the place of the one at `offset`.
+    /// Returns the extensions that replace the one at `offset`.
     func extensions(at offset: Int) -> [[UInt8]] { insertions.filter { $0.place == offset }.map(\.bytes) }
 
     // MARK: Extensions
@@ -83,7 +84,7 @@ struct GIFMetadataEdit {
         switch blob.kind {
         case .text:
             guard blob.key == nil || blob.key == GIFMetadata.commentKey else {
-                throw refusal("text under a keyword; it holds comments, whose key is \"\(GIFMetadata.commentKey)\"")
+                throw refusal("text with another key than \"\(GIFMetadata.commentKey)\"")
             }
             return [0x21, 0xFE] + GIFWriter.blocks(blob.bytes)
         case .xmp:
@@ -92,7 +93,7 @@ struct GIFMetadataEdit {
             }
             return application(xmp, blob.bytes + GIFMetadata.xmpTrailer)
         case .icc:
-            // ICC.1, 7.2: the color space stands at byte 16.
+            // ICC.1, 7.2: the color space is at byte 16.
             guard blob.bytes.count >= 132, blob.bytes[16..<20].elementsEqual("RGB ".utf8) else {
                 throw refusal("an ICC profile that is not for RGB")
             }
@@ -102,7 +103,7 @@ struct GIFMetadataEdit {
             let block = GIFBlock(kind: .application(name), range: 0..<0)
             guard name.utf8.count == 11, name.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
                 meaning(of: block)?.kind == .raw
-            else { throw refusal("raw metadata under the name \"\(name)\"; an application has 11 letters") }
+            else { throw refusal("raw metadata under the name \"\(name)\": use a name of 11 letters") }
             return application(name, GIFWriter.blocks(blob.bytes))
         case .exif: throw refusal("Exif data")
         case .iptc: throw refusal("IPTC data")

@@ -3,18 +3,18 @@ public import ImageModel
 
 /// Changes the metadata of a GIF, and packs the indices of its frames into fewer bytes.
 ///
-/// Blocks are copied as they are, in their order. `.raw` covers applications that are no metadata with a kind of their
-/// own and do not set how often the animation is played, unknown extensions, and what stands behind the trailer. Plain
-/// text stays: it uses up the delay in front of it.
+/// Copies blocks unchanged, in their order. `.raw` covers applications that have no metadata kind of their own and do
+/// not set the loop count. It also covers unknown extensions and bytes behind the trailer. Plain text stays: it uses up
+/// the delay in front of it.
 public struct GIFRewriter: ImageRewriter {
     public static func rewrite(
         _ request: RewriteRequest, _ session: RewriteSession
     ) throws(CoderError) -> RewriteOutcome {
         guard request.transform == .up else {
-            throw .refused("a GIF is not turned without decoding it; use coderhost convert")
+            throw .refused("a GIF cannot be rotated without decoding it; use coderhost convert")
         }
         guard request.crop == nil else {
-            throw .refused("a GIF is not cropped without decoding it; use coderhost convert")
+            throw .refused("a GIF cannot be cropped without decoding it; use coderhost convert")
         }
         var scanner = GIFScanner(session.source, limits: session.limits)
         try scanner.readScreen()
@@ -32,7 +32,7 @@ public struct GIFRewriter: ImageRewriter {
     }
 }
 
-/// Writes a file anew, block by block.
+/// Writes a file again, block by block.
 private struct GIFRewriting {
     private static let piece = 1 << 16
 
@@ -40,9 +40,9 @@ private struct GIFRewriting {
     let edit: GIFMetadataEdit
     let packer: GIFFramePacker?
 
-    /// - Parameter start: where the first block begins, behind the logical screen.
+    /// - Parameter start: the position of the first block, behind the logical screen.
     func write(from start: Int) throws(CoderError) {
-        // Extensions came with the second version.
+        // Extensions need version 89a.
         if edit.addsExtensions {
             try session.sink.write(Array("GIF89a".utf8))
             try copy(6..<start)
@@ -52,7 +52,7 @@ private struct GIFRewriting {
         var hasBegun = false
         var walk = GIFBlockWalk(session.source, from: start, host: session.host)
         while let block = try walk.next() {
-            // The loop count stands right behind the palette, and nothing between an image and its control.
+            // The loop count comes right behind the palette, and nothing comes between a graphic control and its image.
             if !hasBegun, !block.isLooping {
                 hasBegun = true
                 for bytes in edit.added { try session.sink.write(bytes) }

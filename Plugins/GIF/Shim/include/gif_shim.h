@@ -1,5 +1,5 @@
 /*
- * gif_shim.h - giflib as a second opinion: the tests hold every frame against it. The plugin does not use it.
+ * gif_shim.h - giflib as a reference: the tests compare every frame with it. The plugin does not use it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ typedef struct gifshim_frame {
     const uint8_t *rgba;        /* width * height * 4 bytes, rows in order; valid until the next call */
 } gifshim_frame;
 
-/* Opens a file in memory, which must live until close; NULL when giflib refuses. */
+/* Opens a file in memory, which must live until close; NULL if giflib refuses it. */
 gifshim_reader *gifshim_open(const uint8_t *bytes, uint64_t count);
 void            gifshim_close(gifshim_reader *reader);
 /* 1: a frame, 0: the end, -1: an error. */

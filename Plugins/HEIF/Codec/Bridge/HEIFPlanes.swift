@@ -3,19 +3,19 @@ internal import HEIFShim
 internal import ISOBoxes
 internal import ImageModel
 
-/// libheif with one image of a file open: it decodes the image into planes and copies rows out of them.
+/// libheif with one open image of a file: decodes the image into planes and copies rows from them.
 ///
-/// - Ownership: the source's bytes are borrowed; everything of libheif goes when this object goes.
+/// - Ownership: borrows the source's bytes; frees all libheif objects when it is deinitialized.
 @safe final class HEIFPlanes {
     struct Decoded {
         let size: PixelSize
-        /// What the stream itself says of a gray picture.
+        /// Whether the stream of a gray image declares limited range.
         let isLimitedRange: Bool
-        /// The clean aperture was outside of the picture and was left out.
+        /// Whether a clean aperture outside the image was ignored.
         let skippedCrop: Bool
-        /// The coded data left out parts, which are grey.
+        /// Whether the coded data lacks parts, which are gray.
         let hasGaps: Bool
-        /// What the decoder of HEVC found wrong and went on after.
+        /// The first warning of the HEVC decoder.
         let warning: String?
     }
 
@@ -38,12 +38,12 @@ internal import ImageModel
 
     /// Decodes the image.
     ///
-    /// - Parameter asGray: whether only the brightness is wanted, else RGB.
-    func decode(_ picture: Picture, asGray: Bool) throws(CoderError) -> Decoded {
-        var found = heif_shim_picture()
+    /// - Parameter asGray: whether to decode only the luma instead of RGB.
+    func decode(_ image: Image, asGray: Bool) throws(CoderError) -> Decoded {
+        var found = heif_shim_planes()
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
-            decoder, asGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
+            decoder, asGray ? 1 : 0, image.isAV1 ? 1 : 0, image.isOnlyCropped ? 1 : 0,
             poll.callback, poll.context, &found, &error)
         if code == heif_shim_code_stopped, let reason = poll.error { throw reason }
         if code != 0 { throw .heif(error) }
@@ -59,7 +59,7 @@ internal import ImageModel
     /// Copies a part of the image into a surface.
     ///
     /// - Parameters:
-    ///   - right: how a pixel to the right in the image moves in the surface; `down` likewise.
+    ///   - right: the step in the surface for one pixel to the right in the image; `down` likewise.
     ///   - isAlpha: whether the image is the alpha channel of the pixels in the surface.
     func paint(
         _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0),
@@ -70,7 +70,7 @@ internal import ImageModel
             channels: target.format.channels.rawValue, bits: UInt8(target.format.bits),
             expand_range: expandingRange ? 1 : 0, only_alpha: isAlpha ? 1 : 0)
         let (width, height) = (place.part.width, place.part.height)
-        // Both corners lie in the surface, which is checked there, and so does all between.
+        // The surface contains both corners, which is checked there, and so all pixels between them.
         _ = unsafe target.pixel(
             place.target.x + (width - 1) * right.x + (height - 1) * down.x,
             place.target.y + (width - 1) * right.y + (height - 1) * down.y)
@@ -80,19 +80,19 @@ internal import ImageModel
         let code = unsafe heif_shim_paint(
             decoder, UInt32(place.part.x), UInt32(place.part.y), UInt32(width), UInt32(height), layout,
             target.pixel(place.target.x, place.target.y), bytes(right), bytes(down))
-        if code != 0 { throw .corrupt("the decoded image has other channels than the file says") }
+        if code != 0 { throw .corrupt("the decoded image has other channels than the file declares") }
     }
 }
 
 extension CoderError {
-    /// The numbers in "Image size 70000x0 exceeds the maximum image size 4096x4096"; nil where there are none.
+    /// Returns the numbers in "Image size 70000x0 exceeds the maximum image size 4096x4096"; nil without numbers.
     private static func limit(_ message: String) -> Limit? {
         let numbers = message.split { !$0.isWholeNumber }.compactMap { UInt64($0) }
         guard let most = numbers.max(), let allowed = numbers.last, most > allowed else { return nil }
         return Limit(name: message.hasPrefix("Image size") ? "side" : "libheif", allowed: allowed, requested: most)
     }
 
-    /// Says in our words what libheif said.
+    /// Translates an error of libheif.
     static func heif(_ error: heif_shim_error) -> CoderError {
         let message = unsafe withUnsafeBytes(of: error.message) {
             unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)

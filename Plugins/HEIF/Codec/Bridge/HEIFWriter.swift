@@ -2,12 +2,12 @@ internal import CoderPluginKit
 internal import HEIFShim
 internal import ImageModel
 
-/// libheif with a file being made.
+/// A libheif encoder and the file that it makes.
 ///
-/// - Ownership: nothing of the surface or of a blob is kept behind the call that brings it.
+/// - Ownership: keeps no reference to surfaces and blobs after a call.
 @safe final class HEIFWriter {
     private var encoder: OpaquePointer?
-    private(set) var hasPicture = false
+    private(set) var hasImage = false
 
     init(_ settings: EncodeSettings, isPremultiplied: Bool) throws(CoderError) {
         var raw = heif_shim_settings(
@@ -22,7 +22,7 @@ internal import ImageModel
 
     deinit { unsafe heif_shim_encoder_free(encoder) }
 
-    /// Codes the picture, and the thumbnail beside it.
+    /// Codes the image, and the thumbnail with it.
     func encode(
         _ surface: borrowing Surface, thumbnail: PixelBuffer?, profile: [UInt8]
     ) throws(CoderError) {
@@ -39,7 +39,7 @@ internal import ImageModel
             code = unsafe heif_shim_encode(encoder, &pixels, nil, profile, UInt64(profile.count), &error)
         }
         if code != 0 { throw .heifEncoding(error) }
-        hasPicture = true
+        hasImage = true
     }
 
     private static func pixels(_ surface: borrowing Surface) -> heif_shim_pixels {
@@ -49,7 +49,7 @@ internal import ImageModel
             channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits))
     }
 
-    /// Embeds Exif or XMP; the picture has to be there.
+    /// Embeds Exif or XMP; the image must have been coded.
     func add(_ blob: MetadataBlob) throws(CoderError) {
         var error = heif_shim_error()
         let count = UInt64(blob.bytes.count)
@@ -83,7 +83,7 @@ internal import ImageModel
 }
 
 extension CoderError {
-    /// An encoder's failure is never the fault of the input's bytes.
+    /// Translates an error; an encoder never reports corrupt input.
     fileprivate static func heifEncoding(_ error: heif_shim_error) -> CoderError {
         var failure = heif(error)
         if failure.code == .corrupt || failure.code == .notMine { failure.code = .unsupportedFeature }

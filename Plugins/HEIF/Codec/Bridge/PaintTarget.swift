@@ -1,14 +1,14 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// The pixels of a surface, for tiles that are painted beside each other.
+/// The pixels of a surface, for painting tiles on several threads.
 @safe struct PaintTarget {
     let size: PixelSize
     let format: PixelFormat
     let stride: Int
     private let start: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter surface: outlives the target.
+    /// - Parameter surface: must outlive the target.
     init(_ surface: borrowing Surface) {
         (size, format, stride) = (surface.size, surface.format, surface.stride)
         unsafe start = surface.baseAddress.assumingMemoryBound(to: UInt8.self)
@@ -22,8 +22,8 @@ internal import ImageModel
     }
 }
 
-/// The findings in each of several tiles.
-// Sendable because: every index has a place of its own, and only the thread that decodes the tile writes there.
+/// The findings of several tiles.
+// Sendable because: every index has its own element, and only the thread that decodes the tile writes it.
 @safe final class TileNotes: @unchecked Sendable {
     private let places: UnsafeMutableBufferPointer<HEIFPlanes.Decoded?>
 

@@ -2,9 +2,9 @@ import CoderPluginKit
 import ImageModel
 
 extension ByteSource {
-    /// Copies bytes that the host reads piece by piece.
+    /// Copies bytes from a source that the host reads piece by piece.
     ///
-    /// - Throws: `.inputOutput` where the host cannot read them, `.truncated` where they are no longer there.
+    /// - Throws: `.inputOutput` if the host cannot read them, `.truncated` if the file has become shorter.
     func read(_ range: Range<Int>) throws(CoderError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: range.count)
         var failure: CoderError?

@@ -4,7 +4,7 @@ import JPEGShim
 
 /// One run of libjpeg-turbo's compressor into a sink.
 @safe final class JPEGCompressor {
-    /// What the compressor is set to.
+    /// The settings of the compressor.
     struct Settings {
         var size: PixelSize
         var format: PixelFormat
@@ -16,13 +16,13 @@ import JPEGShim
         var isArithmetic = false
         var density: PixelDensity?
 
-        /// Components of the file: RGB is stored as luma and two of chroma.
+        /// The components of the file: RGB is stored as luma and two chroma components.
         private var components: Int { format.channels.hasAlpha ? format.channels.count - 1 : format.channels.count }
 
-        /// The largest sampling factors of a component (T.81, A.1.1): only luma has more than one.
+        /// The largest sampling factors (T.81, A.1.1): only luma has factors above one.
         var largestFactors: (across: Int, down: Int) { components == 3 ? subsampling : (1, 1) }
 
-        /// Bytes of the coefficients that the library keeps: all of them where it looks at the image twice.
+        /// The bytes of coefficients that the library keeps: all of them if it processes the image twice.
         ///
         /// - Source: libjpeg-turbo, jinit_c_coef_controller; a block has 64 coefficients of 2 bytes (T.81, A.1).
         var coefficientBytes: Int {
@@ -33,7 +33,7 @@ import JPEGShim
         }
     }
 
-    /// Where the library's callbacks end up; C holds it unretained for as long as the compressor lives.
+    /// The receiver of the library's callbacks; C holds it unretained during the lifetime of the compressor.
     @safe private final class Output {
         let write: (UnsafeBufferPointer<UInt8>) -> CoderError?
         let host: HostServices
@@ -53,7 +53,7 @@ import JPEGShim
         unsafe try self.init(host) { unsafe ByteSink.error(sink.write($0)) }
     }
 
-    /// A compressor that hands over its bytes piece by piece; an error ends it.
+    /// A compressor that passes on its bytes piece by piece; an error ends it.
     ///
     /// - Throws: `.outOfMemory`.
     init(
@@ -78,7 +78,7 @@ import JPEGShim
                 }
             })
         guard let encoder = unsafe jpegs_encoder_new(&callbacks) else {
-            throw CoderError(.outOfMemory, "there is no memory for a JPEG encoder", domain: JPEGLibrary.name)
+            throw CoderError(.outOfMemory, "not enough memory for a JPEG encoder", domain: JPEGLibrary.name)
         }
         unsafe self.encoder = encoder
     }
@@ -106,7 +106,7 @@ import JPEGShim
         try check(unsafe jpegs_encoder_start(encoder, &raw))
     }
 
-    /// Begins a file with the coefficients of another instead of pixels.
+    /// Begins a file with the coefficients of another file instead of pixels.
     ///
     /// The corresponding C function is `jpeg_write_coefficients`.
     func start(_ decompressor: JPEGDecompressor, process: UInt32) throws(CoderError) {
@@ -120,7 +120,7 @@ import JPEGShim
         try check(unsafe jpegs_encoder_marker(encoder, UInt32(marker), bytes, UInt32(bytes.count)))
     }
 
-    /// Writes a profile, in as many segments as it takes.
+    /// Writes an ICC profile, in as many segments as it needs.
     ///
     /// The corresponding C function is `jpeg_write_icc_profile`.
     func write(profile: [UInt8]) throws(CoderError) {
@@ -144,7 +144,7 @@ import JPEGShim
         throw JPEGLibrary.error(status, unsafe String(cString: jpegs_encoder_message(encoder)))
     }
 
-    /// The JFIF unit and numbers; dots per centimetre where they are whole, else per inch.
+    /// The JFIF unit and numbers; dots per centimeter if these are whole numbers, else per inch.
     ///
     /// - Source: JFIF 1.02, "units", "Xdensity", "Ydensity"; each number has 16 bits.
     private static func density(_ density: PixelDensity?) -> (UInt32, UInt32, UInt32) {

@@ -4,63 +4,63 @@ import JPEGShim
 
 /// One run of libjpeg-turbo over a source, from the first byte to the last row.
 @safe final class JPEGDecompressor {
-    /// How far a call came.
+    /// The result of a call.
     enum Step {
         case done
-        /// A slice of the work is done; there is more.
+        /// A slice of the work is done; more follows.
         case more
         case needsInput
         case truncated
     }
 
-    /// How good a pass over the coefficients is.
+    /// The quality of a pass over the coefficients.
     enum Quality {
-        /// As the library shows a picture, once all scans are in.
+        /// The library's full quality, once all scans are in.
         case best
-        /// Chroma samples are repeated, which saves a quarter of the time.
+        /// Repeats chroma samples, which saves a quarter of the time.
         case plain
-        /// The same with a transform that is off by a little.
+        /// Like `plain`, with a slightly inexact transform.
         case quick
-        /// The means of blocks, joined smoothly; only at full size.
+        /// The means of blocks, interpolated; only at full size.
         case coarse
     }
 
     /// The facts of the frame header.
     struct Header {
         var size: PixelSize
-        /// Nil for a number of components that has no meaning.
+        /// Nil for an undefined number of components.
         var native: PixelFormat?
         var components: Int
         var isMultiScan: Bool
-        /// Whether the library cannot go on from the middle of the data.
+        /// Whether the library cannot suspend in the middle of the data.
         var needsAllInput: Bool
         var density: PixelDensity?
-        /// Memory for the coefficients of a multi-scan picture, or of any that is rewritten.
+        /// The memory for the coefficients of a multi-scan image, or of any image that is rewritten.
         var coefficientBytes: Int
-        /// Pixels between two edges where every component has edges of blocks.
+        /// The distance in pixels between edges that are block edges of every component.
         var unit: PixelSize
     }
 
-    /// Bytes of a file that are in memory at once, where the host only reads piece by piece.
+    /// The bytes of a file that are in memory at once, if the host only reads piece by piece.
     static let defaultWindow = 256 << 10
 
     private let source: ByteSource
     let decoder: OpaquePointer
     private let window: Int
-    /// Whether a file of several scans is lent as a whole.
+    /// Whether the library gets a file of several scans as a whole.
     private let needsWhole: Bool
     /// Whether the library reads the source through a window.
     private var isReading = false
-    /// What reading the source failed with.
+    /// The error of reading the source.
     private var failure: CoderError?
-    /// Of what comes out.
+    /// The size of the output.
     private var size = PixelSize(0, 0)
 
-    /// - Parameter needsWhole: whether the scans of a file are chosen, or shown while it arrives; else it is read once.
+    /// - Parameter needsWhole: whether scans are chosen, or shown while they arrive; otherwise the file is read once.
     /// - Throws: `.outOfMemory`.
     init(_ source: ByteSource, window: Int = defaultWindow, needsWhole: Bool = true) throws(CoderError) {
         guard let decoder = unsafe jpegs_decoder_new() else {
-            throw CoderError(.outOfMemory, "there is no memory for a JPEG decoder", domain: JPEGLibrary.name)
+            throw CoderError(.outOfMemory, "not enough memory for a JPEG decoder", domain: JPEGLibrary.name)
         }
         self.source = source
         self.window = max(1, window)
@@ -70,7 +70,7 @@ import JPEGShim
 
     deinit { unsafe jpegs_decoder_free(decoder) }
 
-    /// Lets the library read a file that is not in memory; what needs it as a whole is lent it later.
+    /// Makes the library read a file that is not in memory; `lend` later provides the complete file if necessary.
     ///
     /// - Throws: `.outOfMemory`.
     private func beginReading() throws(CoderError) {
@@ -79,7 +79,7 @@ import JPEGShim
         let status = unsafe jpegs_decoder_read(
             decoder,
             { context, offset, bytes, count in
-                // The library only asks while a method of this object runs.
+                // The library reads only while a method of this object runs.
                 let decompressor = unsafe Unmanaged<JPEGDecompressor>.fromOpaque(context!).takeUnretainedValue()
                 return unsafe decompressor.read(
                     at: Int(clamping: offset), into: UnsafeMutableBufferPointer(start: bytes, count: count))
@@ -97,10 +97,10 @@ import JPEGShim
         }
     }
 
-    /// Tells the library what has arrived, where it does not read by itself.
+    /// Passes the available bytes to the library, unless it reads by itself.
     func lend() {
         if isReading { return }
-        // Asked for first: a byte that arrives in between is only seen one call later.
+        // Read first: a byte that arrives in between is found one call later.
         let complete = source.isComplete
         let available = source.available
         guard let bytes = unsafe source.baseAddress else { return }
@@ -133,9 +133,9 @@ import JPEGShim
             unit: PixelSize(Int(info.unit_width), Int(info.unit_height)))
     }
 
-    /// Leaves out the scans that a reduced picture does not need, where all of the input is there.
+    /// Skips the scans that a reduced image does not need, if the input is complete.
     ///
-    /// - Returns: the scans of the file, 0 where they were not counted, and whether some are left out.
+    /// - Returns: the number of scans in the file (0: not counted), and whether some are skipped.
     func skim(_ format: PixelFormat, scale: Int) throws(CoderError) -> (scans: Int, leavesOut: Bool) {
         lend()
         var count: UInt32 = 0
@@ -144,7 +144,7 @@ import JPEGShim
         return (Int(count), status == 1)
     }
 
-    /// Fixes format and reduction; legal again once it has begun.
+    /// Sets format and reduction; may be called again after the start.
     ///
     /// The corresponding C function is `jpeg_start_decompress`.
     func start(_ format: PixelFormat, scale: Int) throws(CoderError) {
@@ -160,12 +160,12 @@ import JPEGShim
         size = PixelSize(Int(width), Int(height))
     }
 
-    /// Takes in a slice of a multi-scan picture.
+    /// Reads a slice of a multi-scan image.
     ///
     /// The corresponding C function is `jpeg_consume_input`.
     func absorb() throws(CoderError) -> Step { try step(unsafe jpegs_decoder_absorb(decoder)) }
 
-    /// The scan that is being absorbed.
+    /// The scan that is being read.
     var scan: JPEGScan {
         var raw = jpegs_scan()
         unsafe jpegs_decoder_scan(decoder, &raw)
@@ -174,7 +174,7 @@ import JPEGShim
             band: Int(raw.first)...Int(max(raw.first, raw.last)), high: Int(raw.high), low: Int(raw.low))
     }
 
-    /// Begins the output of what was absorbed so far.
+    /// Begins the output of the scans read so far.
     ///
     /// The corresponding C function is `jpeg_start_output`.
     func beginPass(_ quality: Quality, scale: Int, for surface: borrowing Surface) throws(CoderError) {
@@ -209,7 +209,7 @@ import JPEGShim
     ) throws(CoderError) -> Step {
         let end = top + surface.size.height
         guard surface.size.width == size.width, end <= size.height, top <= row, row < end else {
-            throw CoderError(.misuse, "the surface is \(surface.size), the picture comes out as \(size)")
+            throw CoderError(.misuse, "the surface is \(surface.size), the image comes out as \(size)")
         }
         var next = UInt32(row)
         let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
@@ -219,7 +219,7 @@ import JPEGShim
         return status == JPEGS_TRUNCATED && failure == nil ? .truncated : try step(status)
     }
 
-    /// Limits the rows of a pass, or of an image of one scan, to `part`; an image of one scan gives no others from then on.
+    /// Limits the rows of a pass, or of a single-scan image, to `part`; a single-scan image then has no other rows.
     ///
     /// The corresponding C functions are `jpeg_crop_scanline` and `jpeg_skip_scanlines`.
     func beginPart(_ part: PixelRect) throws(CoderError) {
@@ -231,7 +231,7 @@ import JPEGShim
         _ = try step(unsafe jpegs_decoder_part(decoder, &raw))
     }
 
-    /// Does a slice of the work for the part and advances `row`, the first row that is missing.
+    /// Decodes a slice of the part and advances `row`, the first missing row.
     ///
     /// - Shape: the surface has the size of the part.
     func partRows(into surface: borrowing Surface, row: inout Int) throws(CoderError) -> Step {
@@ -242,10 +242,10 @@ import JPEGShim
         return status == JPEGS_TRUNCATED && failure == nil ? .truncated : try step(status)
     }
 
-    /// Whether the input ended early and part of the picture is missing.
+    /// Whether the input ended early and part of the image is missing.
     var isTruncated: Bool { unsafe jpegs_decoder_is_truncated(decoder) != 0 }
 
-    /// The first complaint of the library and how many there were; nil when there was none.
+    /// The first warning of the library and the number of warnings; nil if there is none.
     var warning: String? {
         let count = unsafe jpegs_decoder_warning_count(decoder)
         guard count > 0 else { return nil }
@@ -254,7 +254,7 @@ import JPEGShim
     }
 
     func step(_ status: Int32) throws(CoderError) -> Step {
-        // To the library the file ends there.
+        // For the library the file ends there.
         if let failure { throw failure }
         switch status {
         case JPEGS_OK: return .done

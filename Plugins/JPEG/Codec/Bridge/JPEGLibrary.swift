@@ -1,15 +1,15 @@
 import ImageModel
 import JPEGShim
 
-/// What the two directions of the bridge share.
+/// The code that compressor and decompressor share.
 enum JPEGLibrary {
     static let name = "libjpeg-turbo"
-    /// Longest side the library reads and writes.
+    /// The longest side that the library supports.
     ///
     /// - Source: `jmorecfg.h`, `JPEG_MAX_DIMENSION`.
     static let maxSide = 65_500
 
-    /// The shim's number for a format; the caller has checked that there is one.
+    /// Returns the shim's number for a format; the caller has checked that there is one.
     static func code(_ format: PixelFormat) -> UInt32 {
         switch format.channels {
         case .gray: JPEGS_GRAY
@@ -24,9 +24,9 @@ enum JPEGLibrary {
     static func perMeter(inch: UInt32) -> UInt32 { (inch * 10_000 + 127) / 254 }
     static func perInch(meter: UInt32) -> UInt32 { UInt32((UInt64(meter) * 254 + 5_000) / 10_000) }
 
-    /// Bytes of compressed data before the next marker that begins a segment or ends the image.
+    /// Returns the number of bytes of compressed data before the next marker that begins a segment or ends the image.
     ///
-    /// An `FF` at the very end may begin one, so it is not counted.
+    /// Does not count an `FF` at the very end, which may begin a marker.
     static func bytesBeforeMarker(_ bytes: RawSpan) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return 0 }
@@ -43,7 +43,7 @@ enum JPEGLibrary {
             switch status {
             case JPEGS_NOT_MINE: CoderError.notMine()
             case JPEGS_UNSUPPORTED: CoderError(.unsupportedFeature, message, feature: message)
-            case JPEGS_NO_MEMORY: CoderError(.outOfMemory, "the JPEG library has no memory")
+            case JPEGS_NO_MEMORY: CoderError(.outOfMemory, "not enough memory for the JPEG library")
             case JPEGS_TRUNCATED: CoderError.truncated()
             default: CoderError.corrupt(message)
             }

@@ -2,11 +2,11 @@ import CoderPluginKit
 import ImageModel
 import JPEGShim
 
-/// The coefficients of an image on their way from one file to another.
+/// Copies the coefficients of an image from one file to another.
 @safe final class JPEGTranscoder {
     /// The order in which the coefficients are written.
     enum Process {
-        /// Sequential or progressive, with restart markers: as the source is.
+        /// Sequential or progressive, with restart markers, as in the source.
         case asItIs
         case sequential
         case progressive
@@ -19,7 +19,7 @@ import JPEGShim
 
     /// Reads the header.
     ///
-    /// - Throws: `.corrupt`, `.truncated`, `.limitExceeded`; `.refused` where the library has no coefficients.
+    /// - Throws: `.corrupt`, `.truncated`, `.limitExceeded`; `.refused` if the library has no coefficients.
     init(_ source: ByteSource, _ host: HostServices) throws(CoderError) {
         decompressor = try JPEGDecompressor(source, needsWhole: false)
         do throws(CoderError) {
@@ -45,7 +45,7 @@ import JPEGShim
         try check(status)
     }
 
-    /// Cuts and turns the coefficients; legal once.
+    /// Crops and rotates the coefficients; may be called once.
     func turn(_ cut: JPEGCut) throws(CoderError) {
         var raw = jpegs_cut()
         raw.x = UInt32(cut.kept.x)
@@ -58,7 +58,7 @@ import JPEGShim
         try check(unsafe jpegs_decoder_turn(decompressor.decoder, &raw))
     }
 
-    /// Bytes that the data and the codes of a sequential file take, to a thousandth.
+    /// Returns the bytes of the data and the codes of a sequential file, to a thousandth.
     func sequentialBytes() throws(CoderError) -> Int {
         var bytes: UInt64 = 0
         try check(unsafe jpegs_decoder_measure(decompressor.decoder, &bytes))
@@ -102,7 +102,7 @@ import JPEGShim
         }
     }
 
-    /// A file that the library does not rewrite may still be sound.
+    /// Converts an error: a file that the library does not rewrite may still be valid.
     private static func refusal(_ error: CoderError) -> CoderError {
         guard error.code == .unsupportedFeature else { return error }
         var refusal = CoderError.refused("the image cannot be rewritten without decoding it: \(error.message)")

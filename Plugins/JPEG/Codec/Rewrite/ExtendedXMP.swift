@@ -1,6 +1,6 @@
 import ImageModel
 
-/// How a packet that is too large for one segment is announced by one that is not.
+/// Splits a packet that is too large for one segment into a short packet and an extended one.
 ///
 /// - Source: XMP part 3 section 1.1.3.1.
 enum ExtendedXMP {
@@ -8,7 +8,8 @@ enum ExtendedXMP {
     static let key = JPEGMetadata.extendedXMPKey
     static let nameCount = 32
 
-    /// The name of the extension that a packet announces, as attribute (`xmpNote:HasExtendedXMP="…"`) or element.
+    /// Returns the name of the extension that a packet announces, as attribute (`xmpNote:HasExtendedXMP="…"`) or
+    /// element.
     static func name(in packet: [UInt8]) -> [UInt8]? {
         let property = Array("HasExtendedXMP".utf8)
         guard let start = packet.firstRange(of: property)?.upperBound else { return nil }
@@ -17,7 +18,7 @@ enum ExtendedXMP {
         return name.count == nameCount && name.allSatisfy(isHexDigit) ? name : nil
     }
 
-    /// A packet that announces an extension, and repeats the orientation for readers that stop here.
+    /// Returns a packet that announces an extension, and repeats the orientation for readers without extension support.
     static func packet(naming name: [UInt8], orientation: Orientation?) -> [UInt8] {
         let tiff = "xmlns:tiff=\"http://ns.adobe.com/tiff/1.0/\""
         let turn = orientation.map { " \(tiff) tiff:Orientation=\"\($0.rawValue)\"" } ?? ""
@@ -32,7 +33,7 @@ enum ExtendedXMP {
             """.utf8)
     }
 
-    /// The packet without its wrapper and padding, which belong to the short one.
+    /// Returns the packet without its wrapper and padding, which belong to the short one.
     static func withoutWrapper(_ packet: [UInt8]) -> [UInt8] {
         var body = packet[...]
         if body.starts(with: "<?xpacket".utf8), let head = packet.firstRange(of: Array("?>".utf8)) {
@@ -56,13 +57,13 @@ enum ExtendedXMP {
 }
 
 extension [UInt8] {
-    /// Where `pattern` first occurs.
+    /// Returns the first position of `pattern`.
     fileprivate func firstRange(of pattern: [UInt8]) -> Range<Int>? {
         guard count >= pattern.count else { return nil }
         return (0...count - pattern.count).first { matches(pattern, at: $0) }.map { $0..<$0 + pattern.count }
     }
 
-    /// Where `pattern` last occurs.
+    /// Returns the last position of `pattern`.
     fileprivate func lastRange(of pattern: [UInt8]) -> Range<Int>? {
         guard count >= pattern.count else { return nil }
         return (0...count - pattern.count).last { matches(pattern, at: $0) }.map { $0..<$0 + pattern.count }

@@ -1,17 +1,17 @@
 import CoderPluginKit
 import ImageModel
 
-/// Puts a new file together: its metadata, the image, and what stands behind the image.
+/// Writes a new file: its metadata, the image, and the bytes behind the image.
 struct JPEGAssembly {
-    /// Where the image comes from.
+    /// The source of the image data.
     enum Body {
         case source
         case new(JPEGBody)
-        /// What is written while it is compressed.
+        /// Data that is written while it is compressed.
         case compressing(JPEGTranscoder)
     }
 
-    /// What becomes of the index of further images.
+    /// The fate of the index of further images.
     private enum Index {
         case stays
         case goes
@@ -22,12 +22,12 @@ struct JPEGAssembly {
 
     let survey: JPEGSurvey
     let edit: JPEGEdit
-    /// Whether pixels change their places.
+    /// Whether pixels change their position.
     let turns: Bool
     let source: JPEGSource
     let session: RewriteSession
 
-    /// Writes the file; answers whether the images behind the first are missing in it.
+    /// Writes the file; returns whether it drops the images behind the first.
     func write(_ body: Body) throws(CoderError) -> Bool {
         let whole = survey.end..<source.count
         var index = Index.stays
@@ -35,7 +35,7 @@ struct JPEGAssembly {
         var isDamaged = false
         let found = try survey.multiPicture.flatMap(album)
         if edit.removesRest {
-            warn(of: behind, "are dropped: the request removes what has no kind of its own")
+            warn(of: behind, "are dropped: the request removes raw metadata")
             behind = []
         } else if let segment = survey.multiPicture {
             index = try plan(segment, found, body)
@@ -57,7 +57,7 @@ struct JPEGAssembly {
     /// An index and the images that it names.
     private typealias Album = (index: MultiPictureIndex, images: [MultiPictureIndex.Image])
 
-    /// Reads the index of further images; nil where it is damaged.
+    /// Reads the index of further images; nil if it is damaged.
     private func album(_ segment: JPEGSegment) throws(CoderError) -> Album? {
         do throws(CoderError) {
             let index = try MultiPictureIndex(at: segment.bytes, source)
@@ -68,7 +68,7 @@ struct JPEGAssembly {
         }
     }
 
-    /// Decides what becomes of the index of further images.
+    /// Decides the fate of the index of further images.
     private func plan(_ segment: JPEGSegment, _ found: Album?, _ body: Body) throws(CoderError) -> Index {
         if turns { return .goes }
         var measured = JPEGOutput(nil, session.host)
@@ -81,14 +81,14 @@ struct JPEGAssembly {
         return moved.map { .becomes($0) } ?? .goes
     }
 
-    /// Writes the file up to the end of the image; answers where the index of further images begins.
+    /// Writes the file up to the end of the image; returns the position of the index of further images.
     @discardableResult
     private func write(_ body: Body, _ index: Index, to output: inout JPEGOutput) throws(CoderError) -> Int {
         var base = 0
         var insertions = edit.insertions[...]
         var isCopied = false
         if case .source = body { isCopied = true }
-        // What is compressed anew has its own scans, so metadata between the old ones goes before them.
+        // A recompressed image has its own scans, so metadata between the old ones goes before them.
         let hasLateIndex = survey.multiPicture.map { $0.bytes.lowerBound > survey.scans } ?? false
         let readsScans = survey.hasLateMetadata && (!isCopied || edit.removesSegments || hasLateIndex)
         var walk = JPEGWalk(source, session.host, at: JPEGBody.head)
@@ -163,7 +163,7 @@ struct JPEGAssembly {
         session.host.warn("\(text): only the first image is changed")
     }
 
-    /// Whether the header of a further image holds metadata that the request removes; true where it cannot be read.
+    /// Whether the header of a further image has metadata that the request removes; true if it cannot be read.
     private func holdsRemoved(_ image: Range<Int>) throws(CoderError) -> Bool {
         if edit.removed.isEmpty { return false }
         var walk = JPEGWalk(source, session.host, at: image.lowerBound + JPEGBody.head)
@@ -183,7 +183,7 @@ struct JPEGAssembly {
     /// The marker of a scan, ITU-T T.81 table B.1.
     private static let scan: UInt8 = 0xDA
 
-    /// What is left of a range.
+    /// Returns the rest of a range.
     private static func parts(of whole: Range<Int>, without holes: [Range<Int>]) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         var start = whole.lowerBound

@@ -1,11 +1,11 @@
 import CoderPluginKit
 import ImageModel
 
-/// Makes segments of metadata.
+/// Makes metadata segments.
 ///
 /// - Source: Exif 2.32 section 4.7.2; XMP part 3 section 1.1.3; ICC.1 annex B.4.
 enum JPEGBlobs {
-    /// Bytes of an extended packet in one segment, as XMP recommends.
+    /// The bytes of an extended packet per segment, as XMP recommends.
     private static let extensionPart = 65_400
 
     static func exif(_ bytes: [UInt8]) throws(CoderError) -> [UInt8] {
@@ -16,7 +16,7 @@ enum JPEGBlobs {
         return JPEGSegment.make(0xE1, body)
     }
 
-    /// One segment, or a short packet that names the extension in which the long one stands.
+    /// Returns one segment, or a short packet that names the extension with the long one.
     static func xmp(_ packet: [UInt8]) throws(CoderError) -> [UInt8] {
         let body = JPEGContent.Name.xmp + packet
         if body.count <= JPEGSegment.maxBody { return JPEGSegment.make(0xE1, body) }
@@ -24,13 +24,13 @@ enum JPEGBlobs {
             throw tooLarge("XMP with an extension", packet.count, JPEGSegment.maxBody - JPEGContent.Name.xmp.count)
         }
         let whole = ExtendedXMP.withoutWrapper(packet)
-        if whole.isEmpty { throw .invalidArgument("the XMP packet holds nothing but its wrapper") }
+        if whole.isEmpty { throw .invalidArgument("the XMP packet is empty") }
         let name = MD5.hexDigits(of: whole)
         let short = ExtendedXMP.packet(naming: name, orientation: XMPOrientation.read(packet))
         return JPEGSegment.make(0xE1, JPEGContent.Name.xmp + short) + (try xmpExtension(whole, named: name))
     }
 
-    /// An extended packet, in as many segments as it takes.
+    /// Returns an extended packet, in as many segments as it needs.
     static func xmpExtension(_ packet: [UInt8], named name: [UInt8]) throws(CoderError) -> [UInt8] {
         guard let total = UInt32(exactly: packet.count) else {
             throw tooLarge("extended XMP", packet.count, Int(UInt32.max))
@@ -42,7 +42,7 @@ enum JPEGBlobs {
         }
     }
 
-    /// A profile, in as many segments as it takes, each with its number and how many there are.
+    /// Returns a profile, in as many segments as it needs, each with its number and their count.
     static func icc(_ profile: [UInt8]) throws(CoderError) -> [UInt8] {
         let part = JPEGSegment.maxBody - JPEGContent.Name.icc.count - 2
         let count = (profile.count + part - 1) / part
@@ -53,7 +53,7 @@ enum JPEGBlobs {
         }
     }
 
-    /// Photoshop image resources, in as many segments as they take.
+    /// Returns Photoshop image resources, in as many segments as they need.
     static func resources(_ bytes: [UInt8]) -> [UInt8] {
         let part = JPEGSegment.maxBody - JPEGContent.Name.resources.count
         return stride(from: 0, to: bytes.count, by: part).flatMap { start in
@@ -71,7 +71,7 @@ enum JPEGBlobs {
     }
 
     private static func tooLarge(_ what: String, _ count: Int, _ allowed: Int) -> CoderError {
-        var error = CoderError.refused("a JPEG holds \(what) of at most \(allowed) bytes, not \(count)")
+        var error = CoderError.refused("a JPEG can store \(what) of at most \(allowed) bytes, not \(count)")
         error.hint = "shorten it or leave it out"
         return error
     }

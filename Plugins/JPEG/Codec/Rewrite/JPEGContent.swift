@@ -3,7 +3,7 @@ import ImageModel
 
 /// The meaning of a segment.
 enum JPEGContent {
-    /// What decoding needs: tables, headers of frames and scans.
+    /// Data that decoding needs: tables, headers of frames and scans.
     case structure
     case jfif
     /// A thumbnail behind the JFIF segment.
@@ -14,14 +14,14 @@ enum JPEGContent {
     case icc
     /// The index of further images behind the first.
     case multiPicture
-    /// Photoshop image resources, which hold the IPTC record.
+    /// Photoshop image resources, which contain the IPTC record.
     case resources
     /// The color transform; decoding needs it.
     case adobe
     case comment
     case other
 
-    /// The names that bodies begin with.
+    /// The names at the start of segment bodies.
     ///
     /// - Source: JFIF 1.02; Exif 2.32 section 4.7.2; XMP part 3 section 1.1.3; ICC.1 annex B.4; CIPA DC-007 section 5.1;
     ///   Adobe TN 5116.
@@ -50,7 +50,7 @@ enum JPEGContent {
         }
     }
 
-    /// The kind that a request names it by; nil for what is never removed.
+    /// The metadata kind in a request; nil for a segment that is never removed.
     var kind: MetadataBlob.Kind? {
         switch self {
         case .structure, .jfif, .adobe: nil
@@ -63,7 +63,7 @@ enum JPEGContent {
         }
     }
 
-    /// Where it conventionally stands among the others; nil for what may stand anywhere.
+    /// Its conventional position among other segments; nil for a segment without one.
     var rank: Int? {
         switch self {
         case .jfif, .jfifExtension: 0

@@ -1,31 +1,31 @@
 import CoderPluginKit
 import ImageModel
 
-/// The part of an image that a rewrite keeps, and how it turns that part.
+/// The part of an image that a rewrite keeps, and its transform.
 ///
 ///     blocks   |0      |8      |16  |20        Only the last block across may be partial.
-///     asked      3............15               kept 0 ..< 15: the left edge moves to an edge of blocks
+///     requested  3............15               kept 0 ..< 15: the left edge moves to a block edge
 ///     mirrored   3............15               kept 3 ..< 16: the right edge becomes the left one, so it moves
-///     mirrored               15.....20         kept 15 ..< 16: behind 16 there is no edge of blocks to begin at
+///     mirrored               15.....20         kept 15 ..< 16: there is no block edge behind 16 to begin at
 struct JPEGCut {
-    /// In pixels before the transform.
+    /// The kept part in pixels, before the transform.
     let kept: PixelRect
     let isMirrored: Bool
     let isFlipped: Bool
     let isTransposed: Bool
 
-    /// The cut that keeps what was asked for, and no more than that and the rest of the blocks at two edges.
+    /// Finds the smallest cut that contains the request, extended to block edges on two sides.
     ///
-    /// - Parameter unit: pixels between two edges where every component has edges of blocks.
-    /// - Throws: `.invalidArgument` for a crop outside of the image; `.refused` where nothing would be left, or less or
-    ///   more than was asked for and the request wants exactly that.
+    /// - Parameter unit: the distance in pixels between edges that are block edges of every component.
+    /// - Throws: `.invalidArgument` for a crop outside the image; `.refused` if nothing would remain, or if the request
+    ///   requires an exact crop and the cut differs.
     init(_ request: RewriteRequest, of size: PixelSize, unit: PixelSize) throws(CoderError) {
         let asked = request.crop ?? PixelRect(size)
         guard asked.x >= 0, asked.y >= 0, !asked.isEmpty, asked.width <= size.width, asked.height <= size.height,
             asked.x <= size.width - asked.width, asked.y <= size.height - asked.height
         else {
             throw .invalidArgument(
-                "the crop \(asked) is not within the image of \(size) pixels", hint: "choose a rectangle inside")
+                "the crop \(asked) is not inside the image of \(size) pixels", hint: "choose a rectangle inside")
         }
         let corner = request.transform.source(x: 0, y: 0, in: PixelSize(2, 2))
         (isMirrored, isFlipped, isTransposed) = (corner.x == 1, corner.y == 1, request.transform.swapsSides)
@@ -50,7 +50,7 @@ struct JPEGCut {
         return min(asked.lowerBound, end)..<end
     }
 
-    /// What is lost and gained at the edges.
+    /// Describes the lost and added pixels at the edges.
     private static func difference(_ asked: PixelRect, _ kept: PixelRect) -> String {
         let inside = asked.intersection(kept)
         var parts: [String] = []
@@ -66,7 +66,7 @@ struct JPEGCut {
 
     private static func refusal(_ reason: String, _ unit: PixelSize) -> CoderError {
         var error = CoderError.refused(reason)
-        error.hint = "this JPEG can be cut without loss at multiples of \(unit) pixels only"
+        error.hint = "crop at multiples of \(unit) pixels, where this JPEG can be cut without loss"
         return error
     }
 }

@@ -1,34 +1,34 @@
 import CoderPluginKit
 import ImageModel
 
-/// What a rewrite does to the metadata of a file.
+/// The metadata changes of a rewrite.
 struct JPEGEdit {
-    /// What becomes of a segment.
+    /// The fate of a segment.
     enum Fate {
         case stays
         case goes
         case becomes([UInt8])
     }
 
-    /// New segments and where in the source they go, from front to back.
+    /// New segments and their positions in the source, from front to back.
     private(set) var insertions: [(place: Int, rank: Int, bytes: [UInt8])] = []
-    /// Kinds whose segments go, each with what is written instead, if anything.
+    /// Kinds whose segments are removed, each with its replacement, if any.
     private var gone: Set<MetadataBlob.Kind>
     /// Kinds that the request removes.
     let removed: Set<MetadataBlob.Kind>
-    /// Whether the segments of an extended packet go even where the packet itself stays.
+    /// Whether the segments of an extended packet are removed even if the packet itself stays.
     private var replacesExtension = false
-    /// The extension that the packet of the new file announces, where that packet is a new one.
+    /// The extension that the packet of the new file announces, if that packet is new.
     private var announced: [UInt8]?
-    /// What the rewrite does to the pixels.
+    /// The cut and transform of the pixels.
     private let turns: Bool
     private let isTransposed: Bool
     private let source: JPEGSource
 
-    /// Plans the changes that a request asks for.
+    /// Plans the requested changes.
     ///
-    /// - Parameter cut: nil where every pixel stays where it is.
-    /// - Throws: `.refused` for what the format has no place for, `.invalidArgument` for two blobs of one kind.
+    /// - Parameter cut: nil if no pixel moves.
+    /// - Throws: `.refused` for metadata that the format cannot store, `.invalidArgument` for two blobs of one kind.
     init(
         _ request: RewriteRequest, _ survey: JPEGSurvey, cut: JPEGCut?, _ source: JPEGSource, _ session: RewriteSession
     ) throws(CoderError) {
@@ -56,7 +56,7 @@ struct JPEGEdit {
         insertions.sort { ($0.place, $0.rank) < ($1.place, $1.rank) }
     }
 
-    /// The fate of a metadata segment.
+    /// Returns the fate of a metadata segment.
     func fate(of segment: JPEGSegment, _ content: JPEGContent) throws(CoderError) -> Fate {
         switch content {
         case .structure, .adobe: return .stays
@@ -65,7 +65,7 @@ struct JPEGEdit {
         case .xmpExtension:
             if replacesExtension { return .goes }
             if !gone.contains(.xmp) { return .stays }
-            // A packet that was edited goes on announcing the extension that stands in the source.
+            // An edited packet still announces the extension of the source.
             guard let announced else { return .goes }
             let name = segment.body.dropFirst(JPEGContent.Name.xmpExtension.count)
             return try source.begins(name, with: announced) ? .stays : .goes
@@ -73,13 +73,13 @@ struct JPEGEdit {
         }
     }
 
-    /// Whether any of the segments behind the first scan may have to go.
+    /// Whether a segment behind the first scan may be removed.
     var removesSegments: Bool { !gone.isEmpty || replacesExtension }
 
-    /// Whether what has no kind of its own goes.
+    /// Whether raw metadata is removed.
     var removesRest: Bool { gone.contains(.raw) }
 
-    /// Why thumbnails go.
+    /// The reason for removing thumbnails.
     private static let reason = "it shows the image before the change"
 
     // MARK: Planning
@@ -87,23 +87,23 @@ struct JPEGEdit {
     private static func check(_ blobs: [MetadataBlob]) throws(CoderError) {
         for (index, blob) in blobs.enumerated() {
             if blob.bytes.isEmpty {
-                throw .invalidArgument("a blob of \(blob.kind) is empty", hint: "name its kind among those to remove")
+                throw .invalidArgument("a blob of \(blob.kind) is empty", hint: "remove its kind instead")
             }
             switch blob.kind {
             case .raw where blob.key != ExtendedXMP.key:
-                throw .refused("a JPEG has no place for raw metadata with the key \(blob.key ?? "(none)")")
+                throw .refused("a JPEG cannot store raw metadata with the key \(blob.key ?? "(none)")")
             case .text where blob.key.map { $0.lowercased() != "comment" } == true:
-                throw .refused("a JPEG has no place for text with the key \(blob.key ?? "")")
+                throw .refused("a JPEG cannot store text with the key \(blob.key ?? "")")
             case .text: break
             default:
                 if blobs[..<index].contains(where: { $0.kind == blob.kind }) {
-                    throw .invalidArgument("there are two blobs of \(blob.kind)")
+                    throw .invalidArgument("the request has two blobs of \(blob.kind)")
                 }
             }
         }
     }
 
-    /// Puts segments where the first of their rank stands, or behind the last of the ranks before it.
+    /// Places segments at the first segment of their rank, or behind the last one of a lower rank.
     private mutating func insert(_ bytes: [UInt8], rank: Int, _ survey: JPEGSurvey) {
         let place = survey.first[rank] ?? survey.last[...rank].max() ?? 2
         insertions.append((place, rank, bytes))
@@ -124,7 +124,7 @@ struct JPEGEdit {
         replacesExtension = true
     }
 
-    /// Changes the Photoshop resources that hold the IPTC record, and drops a thumbnail that shows another image.
+    /// Changes the Photoshop resources that contain the IPTC record, and drops a thumbnail of another image.
     private mutating func editResources(
         _ request: RewriteRequest, _ survey: JPEGSurvey, _ session: RewriteSession
     ) throws(CoderError) {
@@ -135,7 +135,7 @@ struct JPEGEdit {
         if stays { resources = PhotoshopResources(try join(survey.resources, session.limits)) }
         guard var resources else {
             if record == nil { return session.host.warn("the Photoshop resources are damaged and stay as they are") }
-            throw .refused("the Photoshop resources that hold the IPTC record are damaged")
+            throw .refused("the Photoshop resources with the IPTC record are damaged")
         }
         let hadThumbnail = turns && resources.removeThumbnails()
         if hadThumbnail { session.host.warn("the Photoshop thumbnail is dropped: \(Self.reason)") }
@@ -155,7 +155,7 @@ struct JPEGEdit {
         return joined
     }
 
-    /// The JFIF segment without a thumbnail, and with its two densities exchanged where the sides are.
+    /// Returns the JFIF segment without a thumbnail, with its two densities exchanged if the sides are.
     ///
     ///     "JFIF\0" | version 2 | unit 1 | across 2 | down 2 | thumbnail: width 1, height 1, RGB …
     ///

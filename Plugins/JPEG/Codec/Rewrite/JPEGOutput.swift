@@ -1,16 +1,16 @@
 import CoderPluginKit
 import ImageModel
 
-/// Where a rewrite goes: into a sink, or into a count alone.
+/// The output of a rewrite: a sink, or only a count.
 struct JPEGOutput {
     private let sink: ByteSink?
     private let host: HostServices
     private(set) var count = 0
 
-    /// Bytes that are copied at once.
+    /// The number of bytes copied at once.
     private static let chunk = 1 << 18
 
-    /// - Parameter sink: nil to count.
+    /// - Parameter sink: nil to only count.
     init(_ sink: ByteSink?, _ host: HostServices) {
         self.sink = sink
         self.host = host
@@ -38,7 +38,7 @@ struct JPEGOutput {
     }
 }
 
-/// The compressed image of a new file, kept until it is known to be the smallest.
+/// The compressed image of a new file, kept in memory until it is known to be the smallest.
 final class JPEGBody {
     private(set) var chunks: [[UInt8]] = []
     private(set) var count = 0
@@ -46,10 +46,10 @@ final class JPEGBody {
     private let limit: Int
     private var skipped = 0
     private var reserved = 0
-    /// Whether there is no more room below the limit.
+    /// Whether the limit is reached.
     private(set) var isFull = false
 
-    /// Bytes of the start marker, which every file has before its metadata.
+    /// The bytes of the start marker, which every file has before its metadata.
     static let head = 2
 
     /// A body of fewer than `limit` bytes.
@@ -58,9 +58,9 @@ final class JPEGBody {
         self.host = host
     }
 
-    /// Appends what a compressor writes.
+    /// Appends the output of a compressor.
     ///
-    /// - Throws: `.limitExceeded`; `.refused` when there is no room.
+    /// - Throws: `.limitExceeded`; `.refused` if the limit is reached.
     func append(_ bytes: [UInt8]) throws(CoderError) {
         let new = Array(bytes.dropFirst(Self.head - skipped))
         skipped += bytes.count - new.count
@@ -72,7 +72,7 @@ final class JPEGBody {
         chunks.append(new)
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     func release() {
         chunks = []
         if reserved > 0 { try? host.reserve(bytes: -reserved) }

@@ -1,11 +1,11 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Rewrites JPEG files: metadata by copying, turns and crops on DCT coefficients, smaller by other entropy codes.
+/// Rewrites JPEG files: copies metadata, transforms and crops DCT coefficients, recompresses with better entropy codes.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; CIPA DC-007 for the images behind the first.
 public enum JPEGRewriter: ImageRewriter {
-    /// Coefficients that need no comparison with the size of the file: they cost little.
+    /// The number of coefficients that are always recompressed, without comparing with the file size.
     private static let ratioFrom = 64 << 20
 
     public static func rewrite(
@@ -29,7 +29,7 @@ public enum JPEGRewriter: ImageRewriter {
         let assembly = JPEGAssembly(survey: survey, edit: edit, turns: turns, source: source, session: session)
         let droppedItems: Bool
         if request.optimizes {
-            // A turned image has to be written anew, whatever its size comes to.
+            // A transformed image has to be recompressed, whatever its new size.
             let limit = turns ? Int.max : survey.end - JPEGBody.head - survey.metadataBytes
             let body = try smallest(transcoder, below: limit, session)
             droppedItems = try assembly.write(body.map { .new($0) } ?? .source)
@@ -41,13 +41,13 @@ public enum JPEGRewriter: ImageRewriter {
         return RewriteOutcome(kept: cut.kept, droppedItems: droppedItems)
     }
 
-    /// A transcoder that has read a header within the limits.
+    /// Returns a transcoder that has read a header within the limits.
     private static func begin(_ survey: JPEGSurvey, _ session: RewriteSession) throws(CoderError) -> JPEGTranscoder {
         let transcoder = try JPEGTranscoder(session.source, session.host)
         let (header, limits) = (transcoder.header, session.limits)
         guard header.components <= 4 else { throw .refused("the image has \(header.components) components") }
         guard header.size == survey.size else {
-            throw .corrupt("two frame headers state \(survey.size) and \(header.size) pixels")
+            throw .corrupt("two frame headers declare \(survey.size) and \(header.size) pixels")
         }
         let side = max(header.size.width, header.size.height)
         if limits.maxSide > 0, side > limits.maxSide { throw .limit("side", allowed: limits.maxSide, requested: side) }
@@ -62,12 +62,12 @@ public enum JPEGRewriter: ImageRewriter {
         return transcoder
     }
 
-    /// Reads the coefficients and turns them; answers the memory that is reserved for them.
+    /// Reads and transforms the coefficients; returns the memory reserved for them.
     private static func read(
         _ transcoder: JPEGTranscoder, _ cut: JPEGCut, _ session: RewriteSession
     ) throws(CoderError) -> Int {
         let bytes = transcoder.header.coefficientBytes
-        // A transposition needs a second place for what it reads.
+        // A transposition needs a second buffer.
         let (double, overflow) = bytes.multipliedReportingOverflow(by: 2)
         let needed = cut.isTransposed ? overflow ? .max : double : bytes
         let allowed = session.limits.maxDecodedBytes
@@ -79,7 +79,7 @@ public enum JPEGRewriter: ImageRewriter {
         return bytes
     }
 
-    /// The smallest body that the library makes of the coefficients; nil where none is below the limit.
+    /// Returns the smallest body that the library makes of the coefficients; nil if none is below the limit.
     private static func smallest(
         _ transcoder: JPEGTranscoder, below limit: Int, _ session: RewriteSession
     ) throws(CoderError) -> JPEGBody? {

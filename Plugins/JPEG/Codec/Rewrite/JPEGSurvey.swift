@@ -1,22 +1,22 @@
 import CoderPluginKit
 import ImageModel
 
-/// The facts of a file that a rewrite plans with: of bounded size, however many segments there are.
+/// The facts of a file for planning a rewrite; of bounded size for any number of segments.
 struct JPEGSurvey {
-    /// As the frame header states it.
+    /// The size in the frame header.
     private(set) var size = PixelSize.zero
-    /// Where the first scan begins.
+    /// The position of the first scan.
     private(set) var scans = 0
-    /// Behind the end marker.
+    /// The position behind the end marker.
     private(set) var end = 0
-    /// Bytes of all metadata segments.
+    /// The bytes of all metadata segments.
     private(set) var metadataBytes = 0
-    /// Whether metadata stands behind the first scan.
+    /// Whether there is metadata behind the first scan.
     private(set) var hasLateMetadata = false
-    /// Where the first segment of each rank begins, and where the last one ends, among those before the first table.
+    /// The start of the first segment of each rank, and the end of the last one, among those before the first table.
     private(set) var first: [Int?] = Array(repeating: nil, count: JPEGContent.rankCount)
     private(set) var last: [Int] = Array(repeating: 2, count: JPEGContent.rankCount)
-    /// Whether a thumbnail stands with the JFIF segment.
+    /// Whether the JFIF segments have a thumbnail.
     private(set) var hasThumbnail = false
     /// The index of further images.
     private(set) var multiPicture: JPEGSegment?
@@ -27,10 +27,10 @@ struct JPEGSurvey {
 
     /// A JFIF segment without a thumbnail.
     private static let jfifBody = 14
-    /// Photoshop needs one segment for 64 KiB.
+    /// The maximum bytes of Photoshop resources; Photoshop needs one segment per 64 KiB.
     private static let maxResources = 1024
 
-    /// Walks through all of the image.
+    /// Walks through the whole image.
     ///
     /// - Throws: `.notMine`, `.truncated`, `.corrupt`, `.cancelled`.
     init(_ source: JPEGSource, _ host: HostServices) throws(CoderError) {
@@ -53,7 +53,7 @@ struct JPEGSurvey {
             }
         }
         if scans == 0 { throw .corrupt("the image has no scan") }
-        if size.isEmpty { throw .corrupt("the image is \(size) pixels large") }
+        if size.isEmpty { throw .corrupt("invalid image size \(size)") }
     }
 
     private mutating func note(_ segment: JPEGSegment, _ content: JPEGContent, _ isLeading: Bool) {

@@ -4,25 +4,25 @@ import ImageModel
 /// A marker with a length: `FF marker`, two bytes of length, the body.
 struct JPEGSegment {
     var marker: UInt8
-    /// All of it.
+    /// The whole segment.
     var bytes: Range<Int>
 
     var body: Range<Int> { bytes.lowerBound + 4..<bytes.upperBound }
 
-    /// Whether it holds metadata: APP0 … APP15 or a comment.
+    /// Whether it is metadata: APP0 … APP15 or a comment.
     var isMetadata: Bool { marker & 0xF0 == 0xE0 || marker == 0xFE }
 
-    /// The longest body.
+    /// The maximum length of a body.
     static let maxBody = 65_533
 
-    /// The segment of a body of at most ``maxBody`` bytes.
+    /// Makes the segment of a body of at most ``maxBody`` bytes.
     static func make(_ marker: UInt8, _ body: [UInt8]) -> [UInt8] {
         let length = body.count + 2
         return [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + body
     }
 }
 
-/// Walks over the markers of a file up to the end of the image, without decoding anything.
+/// Walks over the markers of a file up to the end of the image, without decoding.
 ///
 ///     FF D8 | FF E1 len body | FF C0 len body | FF DA len body | data FF 00 data FF D0 data | … | FF D9
 ///
@@ -30,7 +30,7 @@ struct JPEGSegment {
 struct JPEGWalk {
     enum Part {
         case segment(JPEGSegment)
-        /// Compressed data, fill bytes, or bytes that belong to no segment: some of those that stand there.
+        /// Compressed data, fill bytes, or bytes outside of segments; possibly only a part of them.
         case bytes(Range<Int>)
         /// The bytes of the end marker.
         case end(Range<Int>)
@@ -41,7 +41,7 @@ struct JPEGWalk {
     private(set) var offset: Int
     private var steps = 0
 
-    /// Parts between two questions for cancellation.
+    /// The number of parts between two polls.
     private static let pollInterval = 64
 
     /// Begins at a marker, or behind one.
@@ -51,9 +51,9 @@ struct JPEGWalk {
         self.offset = offset
     }
 
-    /// The next part; never called behind the end.
+    /// Returns the next part; do not call it after the end.
     ///
-    /// - Throws: `.truncated` where the file ends before the image does, `.corrupt`, `.cancelled`.
+    /// - Throws: `.truncated` if the file ends before the image does, `.corrupt`, `.cancelled`.
     mutating func next() throws(CoderError) -> Part {
         if steps % Self.pollInterval == 0 { try host.checkCancellation() }
         steps += 1
@@ -70,7 +70,7 @@ struct JPEGWalk {
             offset += 2
             return .end(start..<offset)
         }
-        if marker == 0xD8 { throw .corrupt("a second image begins inside of the first", at: start) }
+        if marker == 0xD8 { throw .corrupt("a second image begins inside the first", at: start) }
         guard source.count - start >= 4 else { throw Self.truncated }
         let length = try source.u16(start + 2)
         if length < 2 { throw .corrupt("a segment has the length \(length)", at: start) }

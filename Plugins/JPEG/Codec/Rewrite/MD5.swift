@@ -1,4 +1,4 @@
-/// The digest that names an extended XMP packet; it protects nothing.
+/// The digest that identifies an extended XMP packet; it has no security purpose.
 ///
 /// - Source: RFC 1321.
 enum MD5 {

@@ -1,4 +1,4 @@
-/// The image resources of Photoshop, which hold the IPTC record.
+/// The image resources of Photoshop, which contain the IPTC record.
 ///
 ///     "8BIM" | id 2 | name: length 1, text, padded to even | size 4 | data, padded to even
 ///
@@ -6,7 +6,7 @@
 struct PhotoshopResources {
     private struct Resource {
         var id: Int
-        /// All of it.
+        /// The whole resource.
         var bytes: [UInt8]
     }
 
@@ -17,12 +17,12 @@ struct PhotoshopResources {
     /// Thumbnails of Photoshop 4, and of 5 and later.
     private static let thumbnails = [0x0409, 0x040C]
 
-    /// The resources of all segments joined; nil where they do not fit together.
+    /// Joins the resources of all segments; nil if they are damaged.
     init?(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
             guard bytes.count - offset >= 12 else {
-                // Writers pad what they write.
+                // Accepts padding at the end, which some writers add.
                 if bytes[offset...].allSatisfy({ $0 == 0 }) { return }
                 return nil
             }
@@ -40,7 +40,7 @@ struct PhotoshopResources {
         }
     }
 
-    /// Puts a record where the old one was, or behind the others.
+    /// Replaces the record, or appends it behind the other resources.
     mutating func replaceIPTC(with record: [UInt8]) {
         let size = (0..<4).map { UInt8(truncatingIfNeeded: record.count >> (24 - 8 * $0)) }
         let head = Self.signature + [UInt8(Self.iptc >> 8), UInt8(Self.iptc & 0xFF), 0, 0] + size
@@ -50,7 +50,7 @@ struct PhotoshopResources {
         resources.insert(new, at: place)
     }
 
-    /// Removes the thumbnails; answers whether there were any.
+    /// Removes the thumbnails; returns whether there were any.
     mutating func removeThumbnails() -> Bool {
         let count = resources.count
         resources.removeAll { Self.thumbnails.contains($0.id) }

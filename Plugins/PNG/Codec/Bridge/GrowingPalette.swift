@@ -2,7 +2,7 @@ package import CoderPluginKit
 package import ImageModel
 internal import PNGShim
 
-/// The colours of all pictures so far, as long as there are at most 256.
+/// The colors of all images so far, as long as there are at most 256.
 @safe package final class GrowingPalette {
     private let palette: OpaquePointer
 
@@ -10,14 +10,14 @@ internal import PNGShim
     package init(hasHole: Bool) throws(CoderError) {
         var opened: OpaquePointer?
         guard unsafe pngshim_palette_open(hasHole ? 1 : 0, &opened) == PNGSHIM_OK, let opened = unsafe opened else {
-            throw CoderError(.outOfMemory, "there is no memory for a palette")
+            throw CoderError(.outOfMemory, "not enough memory for a palette")
         }
         unsafe palette = opened
     }
 
     deinit { unsafe pngshim_palette_close(palette) }
 
-    /// Adds the colours of a part; false as soon as there is a 257th.
+    /// Adds the colors of a part; false at the 257th color.
     package func add(
         _ surface: borrowing Surface, _ rect: PixelRect, isOpaque: Bool, host: HostServices
     ) throws(CoderError) -> Bool {
@@ -38,13 +38,13 @@ internal import PNGShim
     /// Whether there is an entry for a transparent pixel.
     package var hasHole: Bool { unsafe pngshim_palette_hole(palette, 0) == PNGSHIM_OK }
 
-    /// Says that a frame uses the entry for a transparent pixel, so that it is not given to a colour.
+    /// Records that a frame uses the entry for a transparent pixel, so that no color can take it.
     package func keepHole() { _ = unsafe pngshim_palette_hole(palette, 1) }
 
-    /// Puts the entries that are not opaque in front; before anything was written with them.
+    /// Moves the entries that are not opaque to the front; call it before any index is written.
     package func sort() { unsafe pngshim_palette_sort(palette) }
 
-    /// Bits of an index (PNG 3rd edition, table 8).
+    /// The bits of an index (PNG 3rd edition, table 8).
     package var depth: Int {
         switch entries.count / 4 {
         case ...2: 1
@@ -54,7 +54,7 @@ internal import PNGShim
         }
     }
 
-    /// RGBA, four bytes an entry.
+    /// The entries as RGBA, four bytes each.
     package var entries: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 1024)
         let count = unsafe bytes.withUnsafeMutableBufferPointer {
@@ -63,6 +63,6 @@ internal import PNGShim
         return Array(bytes[..<(Int(count) * 4)])
     }
 
-    /// Lends the palette for a call.
+    /// Passes the palette to a call.
     func withPointer<R>(_ body: (OpaquePointer) -> R) -> R { unsafe body(palette) }
 }

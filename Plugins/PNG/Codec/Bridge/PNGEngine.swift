@@ -2,19 +2,19 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// Inflates, unfilters and converts the pixels of one picture after another, straight into a surface.
+/// Inflates, unfilters and converts the pixels of one image after another, directly into a surface.
 ///
-/// Everything in front of the surface has constant size: a few rows and 256 KiB.
+/// The working memory has constant size: a few rows and 256 KiB.
 @safe package final class PNGEngine {
-    /// How far a picture is.
+    /// The progress of an image.
     package struct Progress {
-        /// Rows that were touched since the last question.
+        /// The rows changed since the last report.
         package var rows: Range<Int>
-        /// Whether every row is there.
+        /// Whether every row is complete.
         package var isComplete: Bool
-        /// Whether the compressed data is over.
+        /// Whether the compressed data has ended.
         package var isOver: Bool
-        /// Whether it holds more than the rows.
+        /// Whether the compressed data continues after the last row.
         package var hasExtraData: Bool
     }
 
@@ -22,13 +22,13 @@ internal import PNGShim
     private let host: HostServices
     private var reserved = 0
 
-    /// An engine for the colours that a reader has found.
+    /// Makes an engine for the colors that a reader has found.
     ///
-    /// - Parameter isStored: whether samples stay what they are in the file: indices, and no color is transparent.
+    /// - Parameter isStored: whether samples stay as stored: indices, and no transparent color.
     init(_ reader: PNGReader, host: HostServices, isStored: Bool = false) throws(CoderError) {
         var opened: OpaquePointer?
         guard unsafe pngshim_engine_open(&opened) == PNGSHIM_OK, let opened = unsafe opened else {
-            throw CoderError(.outOfMemory, "there is no memory for the decoder")
+            throw CoderError(.outOfMemory, "not enough memory for the decoder")
         }
         unsafe engine = opened
         self.host = host
@@ -45,9 +45,9 @@ internal import PNGShim
         if reserved > 0 { try? host.reserve(bytes: -reserved) }
     }
 
-    /// Begins a picture, in a surface that must live as long as bytes are pushed in.
+    /// Begins an image, in a surface that must live as long as the caller pushes bytes.
     ///
-    /// - Parameter shift: of an interlaced picture only every 2ⁿ-th pixel of every such row is wanted.
+    /// - Parameter shift: for an interlaced image, decodes only every 2ⁿ-th pixel in every 2ⁿ-th row.
     func begin(
         _ size: PixelSize, in surface: borrowing Surface, isInterlaced: Bool, blocky: Bool, shift: Int = 0
     ) throws(CoderError) {
@@ -60,15 +60,15 @@ internal import PNGShim
         }
         var target = unsafe Self.target(surface, blocky: blocky, shift: shift)
         guard unsafe pngshim_engine_begin(engine, width, height, isInterlaced ? 1 : 0, &target) == PNGSHIM_OK else {
-            throw CoderError(.outOfMemory, "there is no memory for the rows")
+            throw CoderError(.outOfMemory, "not enough memory for the rows")
         }
     }
 
-    /// Goes on in another surface, up to the row `end`.
+    /// Continues in another surface, up to the row `end`.
     func goOn(in surface: borrowing Surface, upTo end: Int) throws(CoderError) {
         var target = unsafe Self.target(surface, blocky: false, shift: 0)
         guard unsafe pngshim_engine_band(engine, &target, UInt32(end)) == PNGSHIM_OK else {
-            throw CoderError(.misuse, "the rows do not go on where the last ones ended")
+            throw CoderError(.misuse, "the rows do not continue the last ones")
         }
     }
 
@@ -80,7 +80,7 @@ internal import PNGShim
             bits: UInt8(surface.format.bits), blocky: blocky ? 1 : 0, shift: UInt8(shift))
     }
 
-    /// Pushes bytes of the zlib stream in, and answers how many were taken: all, unless the surface is full.
+    /// Decodes bytes of the zlib stream, and returns how many were used: all, unless the surface is full.
     ///
     /// - Throws: `.corrupt`.
     func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) -> Int {
@@ -96,10 +96,10 @@ internal import PNGShim
         }
         if status == PNGSHIM_OK { return taken }
         let words = unsafe String(cString: pngshim_engine_message(engine))
-        throw .corrupt("the picture is damaged: \(words)", at: range.lowerBound)
+        throw .corrupt("the image is damaged: \(words)", at: range.lowerBound)
     }
 
-    /// Whether further bytes are of no use now: the surface is full, but for the end of the data.
+    /// Whether further bytes are useless now: the surface is full, except for the end of the data.
     var isFull: Bool { unsafe pngshim_engine_is_full(engine) != 0 }
 
     func takeProgress() -> Progress {
@@ -110,7 +110,7 @@ internal import PNGShim
             hasExtraData: raw.extra != 0)
     }
 
-    /// An address that tells surfaces apart.
+    /// An address that identifies a surface.
     static func identity(of surface: borrowing Surface) -> Int {
         unsafe Int(bitPattern: surface.baseAddress)
     }
@@ -120,7 +120,7 @@ internal import PNGShim
 struct CRC32 {
     private(set) var value: UInt32
 
-    /// - Parameter value: of the bytes so far.
+    /// - Parameter value: the checksum of the bytes so far.
     init(_ value: UInt32 = 0) { self.value = value }
 
     mutating func add(_ bytes: RawSpan) {

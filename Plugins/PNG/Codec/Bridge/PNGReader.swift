@@ -3,13 +3,13 @@ internal import Glibc
 internal import ImageModel
 internal import PNGShim
 
-/// libpng, which reads everything in front of the pixels, and what is packed beside them.
+/// Reads the chunks in front of the pixels, and compressed metadata, with libpng.
 @safe final class PNGReader {
-    /// What libpng keeps of the chunks in front of the pixels.
+    /// The header fields that libpng has read.
     struct Header {
         var size: PixelSize
         var depth: Int
-        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
+        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 color, 4 alpha.
         var colorType: UInt8
         var isInterlaced: Bool
         var hasPalette: Bool
@@ -37,9 +37,9 @@ internal import PNGShim
 
     deinit { unsafe pngshim_reader_close(reader) }
 
-    /// Pushes bytes of the source in.
+    /// Passes bytes of the source to libpng.
     ///
-    /// - Throws: `.corrupt` with libpng's words.
+    /// - Throws: `.corrupt` with libpng's message.
     func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) {
         // Piece by piece, so that a large file need not be in memory.
         let status = source.withBytes(range) { bytes in
@@ -50,7 +50,7 @@ internal import PNGShim
         }
         if status == PNGSHIM_OK { return }
         let words = unsafe String(cString: pngshim_reader_message(reader))
-        var error = CoderError.corrupt("the picture is damaged: \(words)", at: range.lowerBound)
+        var error = CoderError.corrupt("the image is damaged: \(words)", at: range.lowerBound)
         error.domain = "libpng"
         throw error
     }
@@ -64,7 +64,7 @@ internal import PNGShim
             hasTransparency: raw.has_transparency != 0)
     }
 
-    /// What the samples mean.
+    /// The meaning of the samples.
     @unsafe
     var colors: pngshim_colors {
         var raw = pngshim_colors()
@@ -72,7 +72,7 @@ internal import PNGShim
         return raw
     }
 
-    /// The profile of iCCP; nil when there is no usable one.
+    /// Returns the profile of iCCP; nil if there is no usable one.
     var profile: [UInt8]? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt64 = 0
@@ -82,7 +82,7 @@ internal import PNGShim
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// Text number `index`; nil behind the last.
+    /// Returns text number `index`; nil behind the last.
     func text(at index: Int) -> Text? {
         var raw = unsafe pngshim_text()
         guard unsafe pngshim_reader_text(reader, UInt32(index), &raw) == PNGSHIM_OK, let key = unsafe raw.key else {
@@ -94,7 +94,7 @@ internal import PNGShim
         return unsafe Text(key: latin1(name), bytes: raw.is_utf8 != 0 ? bytes : Array(latin1(bytes).utf8))
     }
 
-    /// What libpng complained of since the last question.
+    /// Returns libpng's warnings since the last call.
     func takeWarnings() -> [String] {
         var found: [String] = []
         while let text = unsafe pngshim_reader_warning(reader, warningsTaken) {
@@ -105,7 +105,7 @@ internal import PNGShim
     }
 }
 
-/// The text that Latin-1 bytes stand for.
+/// Converts Latin-1 bytes to text.
 func latin1(_ bytes: [UInt8]) -> String {
     String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
 }

@@ -2,13 +2,13 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// libpng's writer of everything in front of the pixels.
+/// Writes the chunks in front of the pixels with libpng.
 @safe final class PNGWriter {
-    /// What IHDR says.
+    /// The fields of IHDR.
     struct Layout {
         var size: PixelSize
         var depth: Int
-        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
+        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 color, 4 alpha.
         var colorType: UInt8
         var isInterlaced: Bool
     }
@@ -40,7 +40,7 @@ internal import PNGShim
             })
     }
 
-    /// Embeds a profile; false when libpng finds it unusable for this picture.
+    /// Embeds a profile; false if libpng rejects it for this image.
     func setProfile(_ bytes: [UInt8]) -> Bool {
         unsafe bytes.withUnsafeBufferPointer {
             unsafe pngshim_writer_profile(writer, $0.baseAddress, UInt64($0.count)) == PNGSHIM_OK
@@ -53,7 +53,7 @@ internal import PNGShim
         }
     }
 
-    /// Adds an entry; neither string may hold a NUL.
+    /// Adds an entry; neither string may have a NUL.
     func addText(_ key: String, _ text: String, isUTF8: Bool, isCompressed: Bool) -> Bool {
         unsafe pngshim_writer_text(writer, key, text, isUTF8 ? 1 : 0, isCompressed ? 1 : 0) == PNGSHIM_OK
     }
@@ -72,7 +72,7 @@ internal import PNGShim
         }
     }
 
-    /// Writes everything up to the pixels.
+    /// Writes all chunks up to the pixels.
     func finish() throws(CoderError) {
         try check(unsafe pngshim_writer_begin(writer))
         var bytes: UnsafePointer<UInt8>?

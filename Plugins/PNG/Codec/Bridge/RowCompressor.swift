@@ -2,13 +2,13 @@ package import CoderPluginKit
 package import ImageModel
 internal import PNGShim
 
-/// Turns rows of pixels into the zlib stream of a PNG picture.
+/// Converts rows of pixels to the zlib stream of a PNG image.
 @safe package final class RowCompressor {
-    /// What the samples of the file look like.
+    /// The format of the samples in the file.
     package struct Layout: Hashable {
-        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
+        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 color, 4 alpha.
         package var colorType: UInt8
-        /// Bits of a sample, or of an index.
+        /// The bits of a sample, or of an index.
         package var depth: Int
 
         package init(colorType: UInt8, depth: Int) {
@@ -19,11 +19,11 @@ internal import PNGShim
         package var isIndexed: Bool { colorType & 1 != 0 }
         package var hasAlpha: Bool { colorType & 4 != 0 }
         package var channels: Int { isIndexed ? 1 : (colorType & 2 != 0 ? 3 : 1) + (hasAlpha ? 1 : 0) }
-        /// Bytes of a row of so many pixels, with its filter byte.
+        /// Returns the bytes of a row of this many pixels, with its filter byte.
         package func bytesPerRow(width: Int) -> Int { 1 + (width * channels * depth + 7) / 8 }
     }
 
-    /// What compresses.
+    /// The compressor.
     package enum Method: UInt8 {
         /// Levels 0 … 9.
         case zlib = 0
@@ -33,26 +33,26 @@ internal import PNGShim
         case libdeflate = 2
     }
 
-    /// Which part of a stream the rows are.
+    /// The position of the rows in a stream.
     package enum Part: UInt8 {
-        /// All of it.
+        /// The whole stream.
         case whole = 0
-        /// Parts are compressed each by itself, and are one stream in order; the last is sealed with a checksum.
+        /// Parts are compressed separately and form one stream in order; a checksum follows the last part.
         case first = 1
         case middle = 2
         case last = 4
     }
 
-    /// How hard to work.
+    /// The compression effort.
     package struct Effort: Hashable {
         package var method: Method
         package var level: Int
-        /// The row filters to choose from, bit 0 for number 0 and so on (PNG 3rd edition, 9.2).
+        /// The allowed row filters, bit 0 for filter 0 and so on (PNG 3rd edition, 9.2).
         package var filters: UInt8
-        /// Whether only the length of the result is wanted.
+        /// Whether to compute only the length of the result.
         package var isTrial: Bool
         package var part = Part.whole
-        /// libdeflate: the bytes of all filtered rows, those of the part alone.
+        /// For libdeflate: the bytes of all filtered rows of the stream or part.
         package var total = 0
 
         package init(_ method: Method, level: Int, filters: UInt8, isTrial: Bool = false) {
@@ -62,7 +62,7 @@ internal import PNGShim
             self.isTrial = isTrial
         }
 
-        /// The memory that input and output take when they are kept; 0 where they pass through.
+        /// The memory for stored input and output; 0 if both pass through.
         package var memory: Int {
             var raw = unsafe raw
             return unsafe Int(clamping: pngshim_deflater_memory(&raw))
@@ -90,7 +90,7 @@ internal import PNGShim
         guard let deflater = unsafe deflater, let rows = unsafe rows else {
             unsafe pngshim_deflater_close(deflater)
             unsafe pngshim_rows_close(rows)
-            throw CoderError(.outOfMemory, "there is no memory for the compressor")
+            throw CoderError(.outOfMemory, "not enough memory for the compressor")
         }
         unsafe self.deflater = deflater
         unsafe self.rows = rows
@@ -101,10 +101,10 @@ internal import PNGShim
         unsafe pngshim_deflater_close(deflater)
     }
 
-    /// Begins a picture of rows of `width` pixels in `format`.
+    /// Begins an image of rows of `width` pixels in `format`.
     ///
-    /// - Parameter palette: has all colours that will come where the file has indices.
-    /// - Parameter isOpaque: alpha is full, whatever its samples say.
+    /// - Parameter palette: must have all colors of the image if the file has indices.
+    /// - Parameter isOpaque: treats every pixel as opaque, whatever its alpha.
     package func start(
         width: Int, format: PixelFormat, isOpaque: Bool, layout: Layout, palette: GrowingPalette?, effort: Effort
     ) throws(CoderError) {
@@ -127,12 +127,12 @@ internal import PNGShim
         try check(status)
     }
 
-    /// Begins a pass of which only every `step`-th pixel from `first` on is written of a row.
+    /// Begins a pass that writes only every `step`-th pixel of a row, from `first` on.
     package func beginPass(first: Int, step: Int) throws(CoderError) {
         try check(unsafe pngshim_rows_pass(rows, UInt32(first), UInt32(step)))
     }
 
-    /// Sets the row above the first, which belongs to the part before.
+    /// Sets the row above the first; it belongs to the part before.
     func setRowAbove(_ pixels: UnsafePointer<UInt8>) throws(CoderError) {
         try check(unsafe pngshim_rows_above(rows, pixels))
     }
@@ -142,9 +142,9 @@ internal import PNGShim
         try check(unsafe pngshim_rows_push(rows, pixels, UInt64(stride), nil, 0, UInt32(count)))
     }
 
-    /// The checksum of a part, joined to that of the parts before it.
+    /// Returns the checksum of a part, joined to that of the parts before it.
     ///
-    /// - Parameter count: bytes of the part's filtered rows.
+    /// - Parameter count: the bytes of the part's filtered rows.
     func checksum(after previous: UInt32, count: Int) -> UInt32 {
         unsafe pngshim_checksum_join(previous, pngshim_deflater_checksum(deflater), UInt64(count))
     }
@@ -152,7 +152,7 @@ internal import PNGShim
     /// Ends a stream behind its last part.
     func seal(_ checksum: UInt32) throws(CoderError) { try check(unsafe pngshim_deflater_seal(deflater, checksum)) }
 
-    /// Adds one row of the surface after another, `step` apart.
+    /// Adds rows of the surface in order, `step` apart.
     package func push(
         _ surface: borrowing Surface, rows range: Range<Int>, step: Int
     ) throws(CoderError) {
@@ -165,7 +165,7 @@ internal import PNGShim
 
     /// Adds rows of a part of the surface.
     ///
-    /// - Parameter base: pixels that are the same there become transparent.
+    /// - Parameter base: pixels that equal this canvas become transparent.
     package func push(
         _ surface: borrowing Surface, x: Int, rows range: Range<Int>, base: PixelBuffer?
     ) throws(CoderError) {
@@ -193,7 +193,7 @@ internal import PNGShim
         palette = nil
     }
 
-    /// Bytes of the stream so far.
+    /// The number of bytes of the stream so far.
     package var length: Int { Int(clamping: unsafe pngshim_deflater_length(deflater)) }
 
     /// The bytes since the last call.
@@ -204,7 +204,7 @@ internal import PNGShim
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// Writes what is there as chunks, once it is more than a few bytes, or at the end.
+    /// Writes the pending bytes as chunks, once there are more than a few, or at the end.
     package func writeChunks(_ name: String, to sink: ByteSink, isLast: Bool) throws(CoderError) {
         if !isLast, unsafe pngshim_deflater_waiting(deflater) < 1 << 16 { return }
         var bytes: UnsafePointer<UInt8>?
@@ -224,19 +224,19 @@ internal import PNGShim
     private func check(_ status: Int32) throws(CoderError) {
         switch status {
         case PNGSHIM_OK: return
-        case PNGSHIM_NO_MEMORY: throw CoderError(.outOfMemory, "there is no memory for the compressor")
-        case PNGSHIM_REFUSED: throw CoderError(.misuse, "a picture without transparency has transparent pixels")
+        case PNGSHIM_NO_MEMORY: throw CoderError(.outOfMemory, "not enough memory for the compressor")
+        case PNGSHIM_REFUSED: throw CoderError(.misuse, "an image without transparency has transparent pixels")
         default: throw CoderError(.pluginFault, "the compressor failed", domain: "zlib")
         }
     }
 }
 
-/// The CRC of a chunk's type and data.
+/// Returns the CRC of a chunk's type and data.
 ///
 /// - Source: PNG 3rd edition, 5.5.
 package func chunkChecksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
     unsafe bytes.withUnsafeBufferPointer { unsafe pngshim_crc(crc, $0.baseAddress, UInt64($0.count)) }
 }
 
-/// The four bytes of a number in a chunk.
+/// Returns the four bytes of a number in a chunk.
 package func bigEndian(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }

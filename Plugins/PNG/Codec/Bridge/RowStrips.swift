@@ -1,20 +1,20 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Compresses the rows of a still in strips, each by itself and on the host's threads.
+/// Compresses the rows of a still in strips, separately and on the host's threads.
 ///
-/// A strip depends on the image and the options alone: the bytes are the same for any number of threads, and for an image
-/// that comes as a whole or in bands. One strip does not see the bytes of the one before it; of two mebibytes it misses
-/// 32 KiB.
+/// A strip depends only on the image and the options. So the bytes are the same for any number of threads, and for an
+/// image that arrives as a whole or in bands. A strip cannot refer to bytes of the strip before: of two mebibytes this
+/// affects 32 KiB.
 @safe final class RowStrips {
-    /// What all strips have in common.
+    /// The parameters that all strips share.
     struct Layout {
         var size: PixelSize
         var format: PixelFormat
         var choice: SampleChooser.Choice
-        /// Bytes of a filtered row.
+        /// The bytes of a filtered row.
         var bytesPerRow: Int { choice.layout.bytesPerRow(width: size.width) }
-        /// Strips of the image, all but the last equally high.
+        /// The number of strips; all except the last have the same height.
         var rowsPerStrip: Int {
             let bytes = size.height.multipliedReportingOverflow(by: bytesPerRow)
             if bytes.overflow { return 1 }
@@ -24,7 +24,7 @@ internal import ImageModel
         var count: Int { (size.height + rowsPerStrip - 1) / rowsPerStrip }
     }
 
-    /// Filtered rows of a strip, about.
+    /// The approximate bytes of filtered rows in a strip.
     private static let bytesPerStrip = 2 << 20
 
     let rowsPerStrip: Int
@@ -32,14 +32,14 @@ internal import ImageModel
     private let effort: RowCompressor.Effort
     private let host: HostServices
     private let sink: ByteSink
-    /// Strips that are compressed at the same time.
+    /// The number of strips that are compressed at the same time.
     private var lanes: [RowCompressor] = []
     private var rowsDone = 0
     private var checksum: UInt32 = 1
     /// The last row of the band before.
     private var above: [UInt8] = []
 
-    /// - Parameter lanes: strips that are kept in memory at the same time.
+    /// - Parameter lanes: the number of strips in memory at the same time.
     init(
         _ layout: Layout, _ effort: RowCompressor.Effort, lanes count: Int, _ host: HostServices, to sink: ByteSink
     ) throws(CoderError) {
@@ -88,7 +88,7 @@ internal import ImageModel
 
     /// Compresses one strip.
     ///
-    /// - Parameter hasRowsBefore: whether the row above stands in front of the first in memory.
+    /// - Parameter hasRowsBefore: whether the row above the first precedes it in memory.
     private func compress(
         _ pixels: UnsafePointer<UInt8>, _ stride: Int, rows: Int, at row: Int, hasRowsBefore: Bool,
         by compressor: RowCompressor
@@ -127,7 +127,7 @@ internal import ImageModel
         }
     }
 
-    /// Writes a strip that is compressed.
+    /// Writes a compressed strip.
     private func write(_ compressor: RowCompressor, rows: Int) throws(CoderError) {
         let part = part(at: rowsDone, rows: rows)
         checksum = compressor.checksum(after: checksum, count: rows * layout.bytesPerRow)

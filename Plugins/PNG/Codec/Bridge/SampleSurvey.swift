@@ -2,13 +2,13 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// What the samples of a picture would do without.
+/// Redundant parts of the samples of an image.
 @safe struct SampleSurvey {
-    /// Red, green and blue are the same everywhere.
+    /// Red, green and blue are equal in every pixel.
     let isGray: Bool
-    /// Alpha is full everywhere.
+    /// Every pixel is opaque.
     let isOpaque: Bool
-    /// 16-bit samples whose two bytes are the same everywhere: 8 bits say as much.
+    /// Both bytes of every 16-bit sample are equal: 8 bits are enough.
     let isDoubled: Bool
 
     init(of surface: borrowing Surface, host: HostServices) throws(CoderError) {

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Memory that is reported to the host as long as the object lives.
+/// Memory that is reserved with the host during the lifetime of the object.
 final class MemoryReservation {
     private let host: HostServices
     private var bytes = 0
@@ -10,7 +10,7 @@ final class MemoryReservation {
 
     deinit { if bytes > 0 { try? host.reserve(bytes: -bytes) } }
 
-    /// Reports more.
+    /// Reserves more.
     ///
     /// - Throws: `.limitExceeded`.
     func add(_ count: Int) throws(CoderError) {
@@ -18,7 +18,7 @@ final class MemoryReservation {
         bytes += count
     }
 
-    /// Reports what is missing up to a total.
+    /// Reserves the difference up to a total.
     ///
     /// - Throws: `.limitExceeded`.
     func grow(to total: Int) throws(CoderError) { if total > bytes { try add(total - bytes) } }

@@ -1,12 +1,12 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Finds the forms in which decoded pixels can be stored without a change.
+/// Lists the forms that can store decoded pixels without loss.
 struct PNGCandidates {
-    /// What a file allows.
+    /// The forms that a file allows.
     struct Rules {
         var companions: PNGCompanions
-        /// Whether colors may become grays or the other way round: a profile is for one of them.
+        /// Whether colors may become grays or the reverse: a profile is valid for only one of them.
         var mayChangeColor: Bool
         /// Whether the source has colors.
         var isColor: Bool
@@ -20,7 +20,7 @@ struct PNGCandidates {
     let host: HostServices
     let memory: MemoryReservation
 
-    /// The forms of decoded pixels, each with bKGD and sBIT, which stand in the file as well.
+    /// Returns the forms for decoded pixels, each with the bKGD and sBIT of the file.
     func all(_ pixels: PixelBuffer, _ facts: PixelFacts) throws(CoderError) -> [PNGCandidate] {
         let isGray = facts.isGray && (rules.mayChangeColor || !rules.isColor)
         let hasAlpha = pixels.format.hasTransparency && !facts.isOpaque
@@ -41,10 +41,10 @@ struct PNGCandidates {
         return found.filter { rules.companions.data(for: $0.layout) != nil }
     }
 
-    /// Bytes of the chunks that belong to a form, the pixels aside.
+    /// Returns the bytes of the chunks that belong to a form, without the pixels.
     func chunks(of layout: PNGLayout) -> [(PNGChunk.Kind, [UInt8])] {
         let companions = rules.companions.data(for: layout)
-        // In this order they may stand behind each other (PNG 3rd edition, table 7).
+        // The order that the format requires (PNG 3rd edition, table 7).
         let all: [(PNGChunk.Kind, [UInt8]?)] = [
             (.sBIT, companions?.significantBits), (.palette, layout.paletteData), (.tRNS, layout.transparencyData),
             (.bKGD, companions?.background),
@@ -52,7 +52,7 @@ struct PNGCandidates {
         return all.compactMap { kind, data in data.map { (kind, $0) } }
     }
 
-    /// Grays in fewer than 8 bits.
+    /// Returns grays of fewer than 8 bits.
     private func gray(_ pixels: PixelBuffer, _ layout: PNGLayout, depth: Int) throws(CoderError) -> PNGCandidate {
         var layout = layout
         layout.depth = depth
@@ -70,7 +70,7 @@ struct PNGCandidates {
         try memory.add(pixels.size.area ?? 0)
         let indices = try palette.indices(of: pixels, host: host)
         var entries = palette.entries
-        // A background has to have an index, even if no pixel has its color.
+        // The background needs an index, even if no pixel has its color.
         if let background = rules.companions.background, background.allSatisfy({ $0 % 257 == 0 }),
             entries.count < 1024
         {
@@ -81,10 +81,10 @@ struct PNGCandidates {
         let order = PNGPaletteOrder(entries: entries)
         var orders = [order.byLightness]
         if !rules.palette.isEmpty { orders.append(order.following(rules.palette, alphas: rules.alphas)) }
-        orders.append(order.byNeighbours(try PixelFacts.neighbours(of: indices, host: host)))
+        orders.append(order.byNeighbors(try PixelFacts.neighbors(of: indices, host: host)))
         let depth = [1, 2, 4].first { order.count <= 1 << $0 } ?? 8
         var found: [PNGCandidate] = []
-        // Strings may be longer where every index has a byte of its own.
+        // Matches may be longer if every index has its own byte.
         for depth in depth < 8 ? [depth, 8] : [8] {
             for (place, chosen) in orders.enumerated() where orders.firstIndex(of: chosen) == place {
                 let layout = PNGLayout(colorType: 3, depth: depth, palette: order.palette(chosen))

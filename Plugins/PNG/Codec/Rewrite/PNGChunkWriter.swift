@@ -1,10 +1,10 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Writes chunks, and copies those of a source piece by piece.
+/// Writes chunks, and copies chunks of a source piece by piece.
 struct PNGChunkWriter {
     private static let piece = 1 << 16
-    /// Bytes between two questions whether to go on.
+    /// The number of bytes between two polls.
     private static let patience = 1 << 20
 
     private static let mostWarnings = 8
@@ -30,7 +30,7 @@ struct PNGChunkWriter {
 
     /// Copies a chunk with its checksum.
     ///
-    /// - Throws: `.corrupt` for a wrong checksum of a critical chunk; elsewhere that is a warning.
+    /// - Throws: `.corrupt` for a wrong checksum of a critical chunk; for other chunks it is a warning.
     mutating func copy(_ chunk: PNGChunk) throws(CoderError) {
         var crc = CRC32()
         try copy(chunk.offset..<chunk.data.lowerBound)
@@ -40,7 +40,7 @@ struct PNGChunkWriter {
         try copy(chunk.data.upperBound..<chunk.range.upperBound)
     }
 
-    /// Copies the data of a frame under another number.
+    /// Copies the data of a frame with another sequence number.
     ///
     /// - Throws: `.corrupt` for a wrong checksum.
     mutating func copy(_ chunk: PNGChunk, number: UInt32) throws(CoderError) {
@@ -63,7 +63,7 @@ struct PNGChunkWriter {
         try sink.write(bigEndian(new.value))
     }
 
-    /// Copies what stands behind the end chunk.
+    /// Copies the bytes behind the end chunk.
     func copyTail(from offset: Int) throws(CoderError) {
         if offset < source.available { try copy(offset..<source.available) }
     }
@@ -90,6 +90,6 @@ struct PNGChunkWriter {
         if chunk.storedChecksum(in: source) == checksum { return }
         if isStrict { throw .corrupt("the checksum of the chunk \(chunk.kind.name) is wrong", at: chunk.offset) }
         guard warned.count < Self.mostWarnings, warned.insert(chunk.kind).inserted else { return }
-        host.warn("the checksum of the chunk \(chunk.kind.name) is wrong; it was copied as it is")
+        host.warn("the checksum of the chunk \(chunk.kind.name) is wrong; the chunk is copied unchanged")
     }
 }

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Compresses the frames of an animation into fewer bytes, one after the other, in the form that they have.
+/// Compresses the frames of an animation into fewer bytes, one after another, without changing their sample form.
 struct PNGFrameShrinker {
     private let session: RewriteSession
     private let inventory: PNGInventory
@@ -12,16 +12,16 @@ struct PNGFrameShrinker {
     private var sourceNumber: UInt32 = 0
     private var number: UInt32 = 0
     private var frameCount = 0
-    /// The size that the last control chunk announced.
+    /// The size in the last control chunk.
     private var size: PixelSize
-    /// What becomes of the chunks of the frame at hand; nil in front of its first one.
+    /// The handling of the chunks of the current frame; nil in front of its first one.
     private var isShrunk: Bool?
     private var isDefaultImage = false
     private var hasDefaultImage = false
     /// The strategies that were best for the last frames.
     private var favorites: [RowShrinker.Strategy] = []
 
-    /// Every so many frames all strategies are tried, in between those that were best.
+    /// The number of frames after which all strategies are tried again, not only the recent best ones.
     private static let thoroughEvery = 16
     private static let mostFavorites = 2
 
@@ -36,9 +36,9 @@ struct PNGFrameShrinker {
         size = inventory.size
     }
 
-    /// Writes a chunk of a frame, or all of the frame for its first chunk.
+    /// Writes a chunk of a frame; for its first chunk, possibly the whole frame.
     ///
-    /// - Throws: `.corrupt` where the order or the numbers of chunks are wrong.
+    /// - Throws: `.corrupt` if the order or the numbers of chunks are wrong.
     mutating func write(_ chunk: PNGChunk, to writer: inout PNGChunkWriter) throws(CoderError) {
         switch chunk.kind {
         case .fcTL:
@@ -95,13 +95,13 @@ struct PNGFrameShrinker {
         let (x, y) = (Int(try fields.u32BE()), Int(try fields.u32BE()))
         let rect = PixelRect(x: x, y: y, width: size.width, height: size.height)
         guard !rect.isEmpty, PixelRect(inventory.size).contains(rect) else {
-            throw .corrupt("a frame is empty or not within the canvas", at: chunk.offset)
+            throw .corrupt("a frame is empty or reaches outside the canvas", at: chunk.offset)
         }
         isShrunk = nil
         isDefaultImage = false
     }
 
-    /// The frame whose first chunk this is, where it becomes shorter.
+    /// Returns the frame that begins with this chunk, if it becomes shorter.
     private mutating func shrunk(_ chunk: PNGChunk) throws(CoderError) -> [UInt8]? {
         let reader = PNGPixelReader(file, session: session, memory: MemoryReservation(session.host))
         let cursor = PNGCursor(session.source, at: chunk.offset, kind: chunk.kind, isFrame: true)
@@ -109,14 +109,16 @@ struct PNGFrameShrinker {
         let layout = PNGLayout(colorType: inventory.colorType, depth: inventory.depth)
         let isThorough = frameCount % Self.thoroughEvery == 1 || favorites.isEmpty
         let best = try shrinking.shortest(
-            [PNGCandidate(pixels, layout)], strategies: isThorough ? nil : favorites) { _ in 0 }
+            [PNGCandidate(pixels, layout)], strategies: isThorough ? nil : favorites
+        ) { _ in 0 }
         guard let best else { return nil }
         favorites.removeAll { $0 == best.strategy }
         favorites = [best.strategy] + favorites.prefix(Self.mostFavorites - 1)
         return best.stream.count < (try dataLength(from: chunk)) ? best.stream : nil
     }
 
-    /// Bytes of the compressed data of a frame, from its first chunk on, with what the further chunks cost.
+    /// Returns the bytes of the compressed data of a frame, from its first chunk on, including the further chunk
+    /// headers.
     private func dataLength(from first: PNGChunk) throws(CoderError) -> Int {
         let numberLength = first.kind == .fdAT ? 4 : 0
         var sum = -12 - numberLength
@@ -131,11 +133,13 @@ struct PNGFrameShrinker {
     }
 
     private mutating func checkNumber(_ chunk: PNGChunk) throws(CoderError) {
-        guard chunk.length >= 4 else { throw .corrupt("the data of a frame has no number", at: chunk.offset) }
+        guard chunk.length >= 4 else {
+            throw .corrupt("the data chunk of a frame has no sequence number", at: chunk.offset)
+        }
         var fields = ByteReader(session.source, at: chunk.data.lowerBound)
         let found = try fields.u32BE()
         guard found == sourceNumber else {
-            throw .corrupt("the chunk numbered \(found) stands where number \(sourceNumber) should", at: chunk.offset)
+            throw .corrupt("found chunk number \(found) instead of number \(sourceNumber)", at: chunk.offset)
         }
         sourceNumber &+= 1
     }
@@ -146,6 +150,6 @@ struct PNGFrameShrinker {
     }
 
     private func misplaced(_ chunk: PNGChunk) -> CoderError {
-        .corrupt("the data of a frame stands where it does not belong", at: chunk.offset)
+        .corrupt("the data of a frame is out of place", at: chunk.offset)
     }
 }

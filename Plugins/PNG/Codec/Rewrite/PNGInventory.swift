@@ -3,7 +3,7 @@ internal import ImageModel
 
 /// Walks over every chunk of a file, from the header to the end chunk.
 struct PNGChunkWalk {
-    /// Chunks between two questions whether to go on.
+    /// The number of chunks between two polls.
     private static let patience = 256
 
     let source: ByteSource
@@ -17,7 +17,7 @@ struct PNGChunkWalk {
         self.host = host
     }
 
-    /// The next chunk, all of which is there; nil behind the end chunk.
+    /// Returns the next complete chunk; nil behind the end chunk.
     ///
     /// - Throws: `.corrupt`, `.truncated`, `.needsInput`; `.unsupported` for the variant of Apple's tools.
     mutating func next() throws(CoderError) -> PNGChunk? {
@@ -30,7 +30,7 @@ struct PNGChunkWalk {
                 throw .corrupt("the file does not begin with an image header", at: position)
             }
         } else if chunk.kind == .imageHeader {
-            throw .corrupt("the file holds a second image header", at: position)
+            throw .corrupt("the file has a second image header", at: position)
         }
         try ByteReader(source, at: position).require(chunk.range.count)
         position = chunk.range.upperBound
@@ -40,18 +40,18 @@ struct PNGChunkWalk {
     }
 }
 
-/// What a rewrite has to know of a file before it writes the first byte.
+/// The facts that a rewrite needs before it writes the first byte.
 struct PNGInventory {
     /// The data of the image header.
     private(set) var header: [UInt8] = []
     private(set) var size = PixelSize.zero
-    /// Chunks of which a file has one, by kind: the first.
+    /// The first chunk of each kind that may appear only once.
     private(set) var single: [PNGChunk.Kind: PNGChunk] = [:]
-    /// Bytes of all chunks of the default image.
+    /// The bytes of all chunks of the default image.
     private(set) var pixelBytes = 0
-    /// Whether there are chunks that nobody but their writer understands, and that may depend on the pixels.
+    /// Whether there are private chunks that may depend on the pixels.
     private(set) var hasUnsafeChunks = false
-    /// Where the end chunk ends.
+    /// The end of the end chunk.
     private(set) var end = 0
 
     var depth: Int { Int(header[8]) }
@@ -62,7 +62,7 @@ struct PNGInventory {
 
     /// Reads the facts of a file.
     ///
-    /// - Parameter visit: is shown every chunk.
+    /// - Parameter visit: called with every chunk.
     /// - Throws: `.notMine`, `.corrupt`, `.truncated`, `.needsInput`.
     init(
         of source: ByteSource, host: HostServices, _ visit: (PNGChunk) throws(CoderError) -> Void
@@ -75,7 +75,7 @@ struct PNGInventory {
             try visit(chunk)
         }
         end = walk.position
-        if pixelBytes == 0 { throw .corrupt("the file holds no pixels", at: end) }
+        if pixelBytes == 0 { throw .corrupt("the file has no pixels", at: end) }
     }
 
     private mutating func note(_ chunk: PNGChunk, in source: ByteSource) throws(CoderError) {
@@ -88,7 +88,7 @@ struct PNGInventory {
             let sides = [0, 4].map { header[$0..<$0 + 4].reduce(0) { $0 << 8 | Int($1) } }
             size = PixelSize(sides[0], sides[1])
             guard !size.isEmpty, sides.allSatisfy({ $0 < 1 << 31 }) else {
-                throw .corrupt("a picture of \(size) pixels cannot exist", at: chunk.offset)
+                throw .corrupt("invalid image size \(size)", at: chunk.offset)
             }
         case .imageData: pixelBytes += chunk.range.count
         case .acTL where pixelBytes > 0: break
@@ -101,11 +101,10 @@ struct PNGInventory {
         }
     }
 
-    /// Whether a chunk, though it must not be copied by an editor that does not know it, means the same beside samples of
-    /// another form.
+    /// Whether an unsafe-to-copy chunk keeps its meaning if the samples change their form.
     private static func isIndependent(_ kind: PNGChunk.Kind) -> Bool {
-        if kind.concernsMetadata || PNGMeaning.concernsLook(kind) || kind == .iDOT { return true }
-        // The time of the last change, the size of the subject, two views beside each other.
+        if kind.concernsMetadata || PNGMetadataKind.concernsLook(kind) || kind == .iDOT { return true }
+        // The time of the last change, the size of the subject, a stereo pair.
         return ["tIME", "sCAL", "sTER"].contains(kind.name)
     }
 }

@@ -1,10 +1,10 @@
 internal import ImageModel
 
-/// A form that the samples of a file may have, and what stands beside them.
+/// A form of the samples of a file, and the chunks that belong to it.
 struct PNGLayout: Hashable {
     /// The bits of PNG 3rd edition, table 8: 1 palette, 2 color, 4 alpha.
     var colorType: UInt8
-    /// Bits of a sample, or of an index.
+    /// The bits of a sample, or of an index.
     var depth: Int
     /// RGBA, four bytes an entry; those that are not opaque first.
     var palette: [UInt8] = []
@@ -15,12 +15,12 @@ struct PNGLayout: Hashable {
     var isColor: Bool { colorType & 2 != 0 }
     var channels: Int { isIndexed ? 1 : (isColor ? 3 : 1) + (colorType & 4 != 0 ? 1 : 0) }
 
-    /// PLTE, of an indexed picture.
+    /// The PLTE data of an indexed image.
     var paletteData: [UInt8]? {
         isIndexed ? stride(from: 0, to: palette.count, by: 4).flatMap { palette[$0..<$0 + 3] } : nil
     }
 
-    /// tRNS: alpha up to the last entry that is not opaque, or the transparent color.
+    /// The tRNS data: alpha up to the last entry that is not opaque, or the transparent color.
     var transparencyData: [UInt8]? {
         if !key.isEmpty { return key.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } }
         let alphas = stride(from: 3, to: palette.count, by: 4).map { palette[$0] }
@@ -28,20 +28,20 @@ struct PNGLayout: Hashable {
     }
 }
 
-/// What a file says of its samples beside them, which has to fit them.
+/// The sample-dependent chunks of a file.
 struct PNGCompanions {
     /// The background color, 16 bits a sample; nil without one.
     private(set) var background: [UInt16]?
     /// The data of sBIT; nil without it.
     private(set) var significantBits: [UInt8]?
 
-    /// What a sample of 16 bits is for each step of one of fewer bits.
+    /// The factor from a sample of fewer bits to 16 bits.
     private static func scale(_ depth: Int) -> Int { 0xFFFF / (1 << depth - 1) }
 
-    /// Reads bKGD and sBIT as they stand in a file.
+    /// Reads bKGD and sBIT of a file.
     ///
     /// - Parameter palette: RGB, three bytes an entry.
-    /// - Returns: nil where one of them does not fit the file.
+    /// - Returns: nil if one of them does not match the file.
     init?(background: [UInt8]?, significantBits: [UInt8]?, colorType: UInt8, depth: Int, palette: [UInt8]) {
         if let background {
             guard let color = Self.color(background, colorType: colorType, depth: depth, palette: palette) else {
@@ -68,7 +68,7 @@ struct PNGCompanions {
         return wide.count == 1 ? [wide[0], wide[0], wide[0]] : wide
     }
 
-    /// bKGD and sBIT for another form of the samples; nil where they cannot say the same there.
+    /// Returns bKGD and sBIT for another form of the samples; nil if that form cannot express them.
     func data(for layout: PNGLayout) -> (background: [UInt8]?, significantBits: [UInt8]?)? {
         var result: (background: [UInt8]?, significantBits: [UInt8]?) = (nil, nil)
         if let background {

@@ -1,15 +1,15 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Metadata as a chunk.
+/// Makes chunks of metadata.
 enum PNGMetadataChunk {
-    /// Texts above this many bytes are compressed.
+    /// The number of bytes above which texts are compressed.
     private static let longestPlainText = 1024
 
-    /// A whole chunk, from its length to its checksum.
+    /// Returns a complete chunk, from its length to its checksum.
     ///
-    /// - Parameter isColor: whether the picture has colors, for the profile has to fit.
-    /// - Throws: `.refused` where a PNG cannot hold the metadata.
+    /// - Parameter isColor: whether the image has colors; the profile has to match.
+    /// - Throws: `.refused` if a PNG cannot store the metadata.
     static func bytes(of blob: MetadataBlob, isColor: Bool) throws(CoderError) -> [UInt8] {
         switch blob.kind {
         case .exif:
@@ -17,7 +17,7 @@ enum PNGMetadataChunk {
             return try chunk(.eXIf, blob.bytes)
         case .xmp:
             guard PNGPreamble.isPlainText(blob.bytes) else { throw refusal("an XMP packet that is not UTF-8") }
-            // Readers look for the packet without unpacking anything, so it stays readable (XMP part 3, 1.1.5).
+            // Readers search for the packet without inflating, so it stays uncompressed (XMP part 3, 1.1.5).
             return try international(PNGMetadata.xmpKeyword, blob.bytes, isCompressed: false)
         case .icc:
             try check(profile: blob.bytes, isColor: isColor)
@@ -31,7 +31,7 @@ enum PNGMetadataChunk {
 
     // MARK: Kinds
 
-    /// tEXt where the text is ASCII, else iTXt.
+    /// tEXt for ASCII text, else iTXt.
     private static func text(_ key: String, _ bytes: [UInt8]) throws(CoderError) -> [UInt8] {
         guard PNGPreamble.isKeyword(key) else {
             throw refusal("text under the keyword \"\(key)\", which is not 1 to 79 printable characters")
@@ -62,7 +62,7 @@ enum PNGMetadataChunk {
         return try chunk(kind, bytes)
     }
 
-    /// Whether a chunk has a kind of its own, or means something only beside the pixels that it came with.
+    /// Whether a chunk has its own metadata kind, or is meaningful only with its pixels.
     private static func isBound(_ kind: PNGChunk.Kind) -> Bool {
         switch kind {
         case .eXIf, .iCCP, .tEXt, .zTXt, .iTXt, .tRNS, .sBIT, .bKGD, .hIST, .sPLT, .acTL, .fcTL, .fdAT, .iDOT: true
@@ -90,7 +90,7 @@ enum PNGMetadataChunk {
         }
         let space = String(decoding: profile[16..<20], as: UTF8.self)
         guard space == (isColor ? "RGB " : "GRAY") else {
-            throw refusal("an ICC profile for \"\(space)\" in a picture of \(isColor ? "colors" : "grays")")
+            throw refusal("an ICC profile for \"\(space)\" in an image of \(isColor ? "colors" : "grays")")
         }
     }
 

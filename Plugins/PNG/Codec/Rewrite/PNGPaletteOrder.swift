@@ -9,10 +9,10 @@ struct PNGPaletteOrder {
 
     private func alpha(_ index: Int) -> UInt8 { entries[4 * index + 3] }
 
-    /// The entries in an order.
+    /// The entries in the new order.
     func palette(_ order: [Int]) -> [UInt8] { order.flatMap { entries[4 * $0..<4 * $0 + 4] } }
 
-    /// What is stored for each entry; 256 values.
+    /// The new index of each entry; 256 values.
     static func values(_ order: [Int]) -> [UInt8] {
         var values = [UInt8](repeating: 0, count: 256)
         for (place, index) in order.enumerated() { values[index] = UInt8(place) }
@@ -35,7 +35,7 @@ struct PNGPaletteOrder {
         return sorted { (alpha($0), lightness[$0], $0) < (alpha($1), lightness[$1], $1) }
     }
 
-    /// In the order of another palette, RGB with three bytes an entry.
+    /// The order of another palette, RGB with three bytes an entry.
     func following(_ palette: [UInt8], alphas: [UInt8]) -> [Int] {
         var places: [[UInt8]: Int] = [:]
         for index in 0..<palette.count / 3 {
@@ -46,14 +46,14 @@ struct PNGPaletteOrder {
         return sorted { (place[$0], $0) < (place[$1], $1) }
     }
 
-    /// Colors that stand beside each other in the picture, beside each other: a chain that grows at the end where the
-    /// next color has most neighbors.
+    /// An order in which neighbors in the image get neighboring indices: a chain that grows at the end where the next
+    /// color has most neighbors.
     ///
-    /// - Parameter neighbours: as from ``PixelFacts/neighbours(of:host:)``.
+    /// - Parameter neighbors: the counts of ``PixelFacts/neighbors(of:host:)``.
     /// - Source: W. Zeng, J. Li, S. Lei: "An efficient color re-indexing scheme for palette-based compression", ICIP 2000,
     ///   with the weights of A. J. Pinho, A. J. R. Neves: "A note on Zeng's technique", 2004.
-    func byNeighbours(_ neighbours: [UInt32]) -> [Int] {
-        func weight(_ a: Int, _ b: Int) -> Int { Int(neighbours[a < b ? 256 * a + b : 256 * b + a]) }
+    func byNeighbors(_ neighbors: [UInt32]) -> [Int] {
+        func weight(_ a: Int, _ b: Int) -> Int { Int(neighbors[a < b ? 256 * a + b : 256 * b + a]) }
         guard count > 2 else { return byLightness }
         var rest = Set(0..<count)
         var sums = [Int](repeating: 0, count: count)
@@ -70,7 +70,7 @@ struct PNGPaletteOrder {
         add(best.0, atEnd: true)
         add(best.1, atEnd: true)
         while let next = rest.max(by: { a, b in sums[a] == sums[b] ? a > b : sums[a] < sums[b] }) {
-            // Where the chain is nearer to the neighbors of the new color.
+            // The end of the chain that is nearer to the neighbors of the new color.
             var balance = 0
             for (place, other) in chain.enumerated() {
                 balance += (2 * place - chain.count + 1) * weight(next, other)

@@ -1,9 +1,9 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Decodes pictures of a file into memory.
+/// Decodes images of a file into memory.
 struct PNGPixelReader {
-    /// Decoded bytes from which on the ratio to stored ones counts, as in the host.
+    /// The decoded bytes from which on the compression ratio is limited, as in the host.
     private static let smallBytes = 64 << 20
 
     private let file: PNGFile
@@ -16,7 +16,7 @@ struct PNGPixelReader {
         self.memory = memory
     }
 
-    /// The pixels of the default image, in the format that keeps every sample or in 8 bits.
+    /// Returns the pixels of the default image, in the format that keeps every sample, or in 8 bits.
     func decoded(bits: Int?) throws(CoderError) -> PixelBuffer {
         guard var format = file.pixelFormats.first, let position = file.firstData else {
             throw CoderError(.misuse, "the header was not read")
@@ -26,14 +26,14 @@ struct PNGPixelReader {
         return try read(size, format, by: file.makeEngine(), PNGCursor(file.source, at: position))
     }
 
-    /// The samples of the default image as they are stored.
+    /// Returns the samples of the default image as stored.
     func stored(_ inventory: PNGInventory) throws(CoderError) -> PixelBuffer {
         guard let position = file.firstData else { throw CoderError(.misuse, "the header was not read") }
         let cursor = PNGCursor(file.source, at: position, isFrame: inventory.isAnimated)
         return try stored(inventory.size, cursor)
     }
 
-    /// The samples of a frame as they are stored.
+    /// Returns the samples of a frame as stored.
     func stored(_ size: PixelSize, _ cursor: PNGCursor) throws(CoderError) -> PixelBuffer {
         guard let format = file.storedFormat else { throw CoderError(.misuse, "the header was not read") }
         return try read(size, format, by: file.makeStoredEngine(), cursor)
@@ -46,10 +46,10 @@ struct PNGPixelReader {
         try check(size, bytes: bytes)
         try memory.add(bytes)
         let pixels = try PixelBuffer(size: size, format: format)
-        let picture = try PNGPicture(
+        let image = try PNGImage(
             cursor, of: file.source, by: engine, host: session.host, isInterlaced: file.isInterlaced, size: size,
             into: Surface(pixels), wantsPartial: false)
-        guard try picture.decode(wantsPartial: false) == .complete else { throw .truncated() }
+        guard try image.decode(wantsPartial: false) == .complete else { throw .truncated() }
         return pixels
     }
 

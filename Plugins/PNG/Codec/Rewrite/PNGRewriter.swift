@@ -3,18 +3,18 @@ public import ImageModel
 
 /// Changes the metadata of a PNG, animated or not, and compresses its samples into fewer bytes.
 ///
-/// Chunks are copied as they are, in their order. `.raw` covers every ancillary chunk that is neither text nor metadata
-/// with a kind of its own, except those that change how pixels look (tRNS, gAMA, cHRM, sRGB, cICP, mDCV, cLLI, sBIT,
-/// bKGD, pHYs) or when they are shown (acTL, fcTL, fdAT); and what stands behind the end chunk.
+/// Copies chunks unchanged, in their order. `.raw` covers every ancillary chunk that is neither text nor metadata with
+/// its own kind, and the bytes behind the end chunk. It excludes chunks that change how pixels look (tRNS, gAMA, cHRM,
+/// sRGB, cICP, mDCV, cLLI, sBIT, bKGD, pHYs) or when they are shown (acTL, fcTL, fdAT).
 public struct PNGRewriter: ImageRewriter {
     public static func rewrite(
         _ request: RewriteRequest, _ session: RewriteSession
     ) throws(CoderError) -> RewriteOutcome {
         guard request.transform == .up else {
-            throw .refused("a PNG is not turned without decoding it; use coderhost convert")
+            throw .refused("a PNG cannot be rotated without decoding it; use coderhost convert")
         }
         guard request.crop == nil else {
-            throw .refused("a PNG is not cropped without decoding it; use coderhost convert")
+            throw .refused("a PNG cannot be cropped without decoding it; use coderhost convert")
         }
         var edit = PNGMetadataEdit(request)
         let inventory = try PNGInventory(of: session.source, host: session.host) { chunk throws(CoderError) in
@@ -34,13 +34,13 @@ public struct PNGRewriter: ImageRewriter {
     }
 }
 
-/// Writes a file anew, chunk by chunk.
+/// Writes a file again, chunk by chunk.
 struct PNGRewriting {
     private let session: RewriteSession
     private let inventory: PNGInventory
     private let edit: PNGMetadataEdit
     private var writer: PNGChunkWriter
-    /// The pixels of a still that became shorter.
+    /// The pixels of a still in shorter form.
     var still: PNGShrunkStill?
     private var frames: PNGFrameShrinker?
     /// Whether the pixels, or the first frame, have begun.
@@ -53,10 +53,10 @@ struct PNGRewriting {
         writer = PNGChunkWriter(session)
     }
 
-    /// Compresses the frames of an animation when they are met.
+    /// Compresses the frames of an animation during the walk.
     mutating func shrinkFrames() throws(CoderError) {
         if inventory.isInterlaced {
-            session.host.warn("the frames of an interlaced animation are copied as they are")
+            session.host.warn("the frames of an interlaced animation are copied unchanged")
         } else {
             frames = try PNGFrameShrinker(session, inventory)
         }
@@ -82,7 +82,7 @@ struct PNGRewriting {
         if edit.keepsTail { try writer.copyTail(from: inventory.end) }
     }
 
-    /// Writes what has to stand in front of the pixels.
+    /// Writes the chunks that must precede the pixels.
     private mutating func begin() throws(CoderError) {
         if hasBegun { return }
         hasBegun = true

@@ -1,26 +1,27 @@
 internal import CoderPluginKit
 
-/// How much is tried for images of different sizes.
+/// The number of trials for images of different sizes.
 ///
-/// Evidence: 470 images of up to 14 MB, each in every way. Trials at level 1 choose ways that are 0.25 % longer than the
-/// best in the mean where rows have 64 kB to 1 MB, those at level 6 by 0.02 %. Below 64 kB it is 2 % even so, and
-/// compressing several ways costs little. The ways left out above cost 0.1 %.
+/// Evidence: 470 images of up to 14 MB, each in every way. For rows of 64 kB to 1 MB, the chosen way is on average 0.25
+/// % longer than the best with trials at level 1, and 0.02 % with level 6. Below 64 kB it is 2 % even at level 6, and
+/// compressing several ways costs little. The ways omitted above cost 0.1 %.
 struct PNGShrinkEffort {
     typealias Strategy = RowShrinker.Strategy
 
-    /// Strategies that are tried in every form.
+    /// Strategies tried for every form.
     var strategies: [Strategy] = [.none, .sub, .size, .entropy, .pairs, .history]
-    /// Strategies that are tried again with the best of them where pixels are noisy, which makes them worth their time.
+    /// Strategies tried in addition for the best forms of noisy images, where they are worth the time.
     var noisy: [Strategy] = [.average, .context]
     /// libdeflate's level of a trial of all ways.
     var trialLevel = 1
     /// libdeflate's level of a second trial of the best ones; nil without.
     var secondLevel: Int? = 6
-    /// Bytes of rows that the trials are made with.
+    /// The bytes of rows used for the trials.
     var sampleBytes = (first: 3 << 19, second: 3 << 20)
-    /// Ways that are compressed in earnest.
+    /// The number of ways that are compressed completely.
     var finals = 1
-    /// libdeflate's level of these; above this part of the bytes, the lower one, which is as good for noise.
+    /// libdeflate's level for these; if the result is above this part of the bytes, the lower level, which is as good
+    /// for noise.
     var level = (fine: 11, coarse: 10, noise: 0.15)
 
     init(total: Int) {
@@ -34,17 +35,17 @@ struct PNGShrinkEffort {
 }
 
 extension PNGShrinking {
-    /// The form of samples that was chosen, and their stream.
+    /// The chosen form of samples, and their stream.
     struct Result {
         var layout: PNGLayout
         var strategy: Strategy
         var stream: [UInt8]
     }
 
-    /// Compresses candidates as their size warrants; nil where there are none.
+    /// Compresses candidates with an effort that depends on their size; nil if there are none.
     ///
-    /// - Parameter strategies: those to try; nil for all.
-    /// - Parameter extra: bytes that a form needs beside the rows.
+    /// - Parameter strategies: the strategies to try; nil for all.
+    /// - Parameter extra: the bytes that a form needs in addition to the rows.
     func shortest(
         _ candidates: [PNGCandidate], strategies: [Strategy]? = nil, extra: (PNGLayout) -> Int
     ) throws(CoderError) -> Result? {
@@ -74,7 +75,7 @@ extension PNGShrinking {
         return best?.result
     }
 
-    /// All ways on a sample, the shortest first.
+    /// Tries all ways on a sample; returns the shortest first.
     private func first(
         _ candidates: [PNGCandidate], _ strategies: [Strategy], _ effort: PNGShrinkEffort, _ extra: (PNGLayout) -> Int
     ) throws(CoderError) -> [Choice] {
@@ -82,7 +83,7 @@ extension PNGShrinking {
         var choices: [Choice] = []
         var last: [Choice] = []
         for candidate in candidates {
-            // Without a filter the order of a palette does not matter, and the filters that suit one order suit another.
+            // Without a filter the order of a palette does not matter, and good filters are the same for all orders.
             let tried =
                 candidate.isReordered ? last.map(\.strategy).filter { $0 != .none }.prefix(3) : strategies[...]
             let found = try self.choices(
@@ -93,7 +94,7 @@ extension PNGShrinking {
         return choices.sorted { $0.length < $1.length }
     }
 
-    /// The ways so far, and those that are worth their time for noise alone.
+    /// Adds the ways that are worth their time only for noise.
     private func noisy(
         _ choices: [Choice], _ effort: PNGShrinkEffort, _ extra: (PNGLayout) -> Int
     ) throws(CoderError) -> [Choice] {
@@ -104,7 +105,7 @@ extension PNGShrinking {
         return (choices + added).sorted { $0.length < $1.length }
     }
 
-    /// The best ways once more, on more rows.
+    /// Tries the best ways again, on more rows.
     private func second(
         _ choices: [Choice], level: Int, _ effort: PNGShrinkEffort, _ extra: (PNGLayout) -> Int
     ) throws(CoderError) -> [Choice] {

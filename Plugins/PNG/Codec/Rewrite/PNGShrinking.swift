@@ -1,24 +1,24 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Pixels, and the form in which they might be stored.
+/// Pixels, and a form that may store them.
 struct PNGCandidate {
     var layout: PNGLayout
     var pixels: PixelBuffer
     var packing: StoredRows.Packing
-    /// Whether it differs from the candidate in front of it in the order of the palette alone.
+    /// Whether it differs from the candidate before it only in the order of the palette.
     var isReordered = false
 
-    /// Samples as they are in `pixels`, or with fewer channels.
+    /// Samples as in `pixels`, or with fewer channels.
     init(_ pixels: PixelBuffer, _ layout: PNGLayout) {
         self.layout = layout
         self.pixels = pixels
         packing = StoredRows.Packing(channels: layout.channels, depth: layout.depth)
-        // A gray of fewer bits stands in the upper ones of 8.
+        // A gray of fewer bits is in the upper bits of 8.
         if layout.depth < 8 { packing.values = (0..<256).map { UInt8($0 >> (8 - layout.depth)) } }
     }
 
-    /// Indices, each with the value that stands for it.
+    /// Indices, with the stored value of each.
     init(_ indices: PixelBuffer, _ layout: PNGLayout, values: [UInt8]) {
         self.layout = layout
         pixels = indices
@@ -26,22 +26,22 @@ struct PNGCandidate {
     }
 
     var bytesPerRow: Int { packing.bytesPerRow(width: pixels.size.width) }
-    /// Bytes of all rows with their filter bytes.
+    /// The bytes of all rows with their filter bytes.
     var total: Int { pixels.size.height * (bytesPerRow + 1) }
 }
 
-/// Finds the filters that suit pixels, and compresses them.
+/// Finds the best filters for pixels, and compresses them.
 final class PNGShrinking {
     typealias Strategy = RowShrinker.Strategy
 
-    /// A way to compress, and about how long the result will be.
+    /// A way to compress, and the approximate length of its result.
     struct Choice {
         var candidate: PNGCandidate
         var strategy: Strategy
         var length: Int
     }
 
-    /// Parts of a large picture that a sample consists of.
+    /// The number of parts in the sample of a large image.
     private static let sampleParts = 6
     private static let rowsAtOnce = 64
     private static let bytesAtOnce = 1 << 20
@@ -56,10 +56,10 @@ final class PNGShrinking {
         memory = MemoryReservation(host)
     }
 
-    /// Tries a strategy after the other on some rows.
+    /// Tries several strategies on some rows.
     ///
-    /// - Parameter parts: rows that follow each other, as from ``sample(of:bytes:)``.
-    /// - Parameter extra: bytes that the file needs beside the rows.
+    /// - Parameter parts: adjacent rows each, as from ``sample(of:bytes:)``.
+    /// - Parameter extra: the bytes that the file needs in addition to the rows.
     func choices(
         for candidate: PNGCandidate, _ strategies: [Strategy], level: Int, parts: [Range<Int>], extra: Int
     ) throws(CoderError) -> [Choice] {
@@ -116,7 +116,7 @@ final class PNGShrinking {
         }
     }
 
-    /// All rows, or some from every part of the picture, with so many bytes in the widest form.
+    /// Returns all rows, or some from every part of the image, with this many bytes in the widest form.
     static func sample(of candidates: [PNGCandidate], bytes: Int) -> [Range<Int>] {
         guard let widest = candidates.max(by: { $0.total < $1.total }) else { return [] }
         let height = widest.pixels.size.height

@@ -5,21 +5,21 @@ internal import ImageModel
 struct PNGShrunkStill {
     /// The data of the image header.
     var header: [UInt8]
-    /// sBIT, PLTE, tRNS and bKGD as they belong to the samples; nil where those of the source stay.
+    /// The sBIT, PLTE, tRNS and bKGD for the samples; nil if those of the source stay.
     var colors: [(PNGChunk.Kind, [UInt8])]?
     /// A zlib stream.
     var stream: [UInt8]
 }
 
-/// Compresses the samples of a still into fewer bytes, in another form where that keeps every pixel.
+/// Compresses the samples of a still into fewer bytes, in another form if that keeps every pixel.
 struct PNGStillShrinker {
     private let session: RewriteSession
     private let inventory: PNGInventory
-    /// Whether the form of the samples has to stay.
+    /// Whether the form of the samples must stay.
     private let keepsForm: Bool
     private let hasProfile: Bool
 
-    /// Frame of a chunk: length, name and checksum.
+    /// The overhead of a chunk: length, name and checksum.
     private static let frame = 12
 
     init(_ session: RewriteSession, _ inventory: PNGInventory, _ edit: PNGMetadataEdit) {
@@ -33,7 +33,7 @@ struct PNGStillShrinker {
         hasProfile = edit.leavesProfile(inventory.single[.iCCP] != nil)
     }
 
-    /// Compresses the pixels; nil where nothing shorter was found.
+    /// Compresses the pixels; nil if no shorter form was found.
     ///
     /// - Throws: `.corrupt`, `.truncated`, `.limitExceeded`.
     func shrunk() throws(CoderError) -> PNGShrunkStill? {
@@ -70,7 +70,7 @@ struct PNGStillShrinker {
             ? PNGShrunkStill(header: header(best.layout), colors: colors, stream: best.stream) : nil
     }
 
-    /// Compresses the samples as they are stored, without passes.
+    /// Compresses the samples as stored, without passes.
     private func shrunkInForm(
         _ pixels: PixelBuffer, memory: MemoryReservation
     ) throws(CoderError) -> PNGShrunkStill? {
@@ -81,7 +81,7 @@ struct PNGStillShrinker {
             ? PNGShrunkStill(header: header(layout), colors: nil, stream: best.stream) : nil
     }
 
-    /// Bytes of the chunks that another form brings anew.
+    /// Returns the bytes of the chunks that another form adds.
     private var colorBytes: Int {
         [PNGChunk.Kind.sBIT, .palette, .tRNS, .bKGD].reduce(0) { $0 + (inventory.single[$1]?.range.count ?? 0) }
     }
@@ -90,7 +90,7 @@ struct PNGStillShrinker {
         Array(inventory.header[..<8]) + [UInt8(layout.depth), layout.colorType, 0, 0, 0]
     }
 
-    /// What stands beside the samples; nil where it does not fit them, or is damaged.
+    /// Returns the sample-dependent chunks; nil if they are damaged or do not match the samples.
     private func companions() throws(CoderError) -> PNGCompanions? {
         let chunks = [PNGChunk.Kind.bKGD, .sBIT, .tRNS, .palette].compactMap { inventory.single[$0] }
         // A palette has 768 bytes at most.

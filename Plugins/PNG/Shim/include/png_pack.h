@@ -1,5 +1,5 @@
 /*
- * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
+ * png_pack.h - converts rows of pixels to filtered rows of a PNG in a zlib stream; palettes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,32 +14,32 @@
 
 typedef struct pngshim_palette pngshim_palette;
 
-/* `has_hole` keeps entry 0 for a transparent black; it is given away when nothing else is left and nobody used it. */
+/* `has_hole` keeps entry 0 for transparent black; a color takes it if no other entry is free and no frame used it. */
 int32_t  pngshim_palette_open(uint8_t has_hole, pngshim_palette **palette);
 void     pngshim_palette_close(pngshim_palette *palette);
-/* Adds the colours of rows of 8-bit samples: gray, gray with alpha, RGB or RGBA; `opaque`: alpha is full whatever it
- * says. PNGSHIM_REFUSED at the 257th colour. */
+/* Adds the colors of rows of 8-bit samples: gray, gray with alpha, RGB or RGBA; `opaque`: ignores alpha.
+ * PNGSHIM_REFUSED at the 257th color. */
 int32_t  pngshim_palette_add(pngshim_palette *palette, const uint8_t *pixels, uint64_t stride, uint32_t width,
                              uint32_t rows, uint8_t channels, uint8_t opaque);
-/* PNGSHIM_REFUSED when there is no entry for transparent black (any more). `keep`: it may not be given away. */
+/* PNGSHIM_REFUSED if there is no entry for transparent black (any more). `keep`: no color may take it. */
 int32_t  pngshim_palette_hole(pngshim_palette *palette, uint8_t keep);
-/* Puts entries that are not opaque in front, so that tRNS is short, and sorts both parts. */
+/* Moves entries that are not opaque to the front, so that tRNS is short, and sorts both parts. */
 void     pngshim_palette_sort(pngshim_palette *palette);
-/* Writes the index of every pixel; every color must be there. */
+/* Writes the index of every pixel; the palette must have every color. */
 void     pngshim_palette_find(const pngshim_palette *palette, const uint8_t *pixels, uint64_t stride, uint32_t width,
                               uint32_t rows, uint8_t channels, uint8_t *indices);
-/* Writes the entries as RGBA and answers how many there are. */
+/* Writes the entries as RGBA and returns their number. */
 uint32_t pngshim_palette_entries(const pngshim_palette *palette, uint8_t rgba[1024]);
 
-/* ---- what samples need ---- */
+/* ---- redundant samples ---- */
 
 typedef struct pngshim_survey {
-    uint8_t gray;     /* red, green and blue are the same everywhere */
-    uint8_t opaque;   /* alpha is full everywhere */
-    uint8_t doubled;  /* both bytes of every 16-bit sample are the same, so that 8 bits say as much */
+    uint8_t gray;     /* red, green and blue are equal in every pixel */
+    uint8_t opaque;   /* every pixel is opaque */
+    uint8_t doubled;  /* both bytes of every 16-bit sample are equal, so that 8 bits are enough */
 } pngshim_survey;
 
-/* Takes out what does not hold for rows of `channels` samples of 1 or 2 bytes. */
+/* Clears the properties that do not hold for rows of `channels` samples of 1 or 2 bytes. */
 void pngshim_survey_add(pngshim_survey *survey, const uint8_t *pixels, uint64_t stride, uint32_t width, uint32_t rows,
                         uint8_t channels, uint8_t sample_bytes);
 
@@ -55,28 +55,28 @@ typedef struct pngshim_rows pngshim_rows;
 
 typedef struct pngshim_row_layout {
     uint32_t width;
-    uint8_t  channels;       /* of the pixels that are given, 1 ... 4 */
-    uint8_t  sample_bytes;   /* of the pixels that are given and of the file: 1, or 2 in native order */
-    uint8_t  file_channels;  /* as many, or one fewer: a full alpha is dropped, or one more: a full alpha is added;
-                                1 or 2 of three or four: the first one stands for all colours */
+    uint8_t  channels;       /* of the input pixels, 1 ... 4 */
+    uint8_t  sample_bytes;   /* of the input pixels and of the file: 1, or 2 in native order */
+    uint8_t  file_channels;  /* as many; one fewer: drops opaque alpha; one more: adds opaque alpha;
+                                1 or 2 of three or four: uses the first one for all colors */
     uint8_t  narrow;         /* samples of 2 bytes lose the lower one */
     uint8_t  depth;          /* bits of an index with a palette; 0 without */
-    uint8_t  opaque;         /* alpha is full whatever it says */
+    uint8_t  opaque;         /* treats every pixel as opaque */
     uint8_t  filters;        /* PNGSHIM_ROW_ bits, at least one */
 } pngshim_row_layout;
 
 int32_t pngshim_rows_open(pngshim_rows **rows);
 void    pngshim_rows_close(pngshim_rows *rows);
-/* Begins a picture. The palette, if any, has every colour that will come and stays until the last row. */
+/* Begins an image. The palette, if any, must have every color and live until the last row. */
 int32_t pngshim_rows_start(pngshim_rows *rows, const pngshim_row_layout *layout, const pngshim_palette *palette,
                            pngshim_deflater *deflater, const pngshim_effort *effort);
-/* Begins a pass: the rows that come are still whole, but only every `step`-th pixel from `first` on is written. The
- * row above is none. */
+/* Begins a pass: the input rows are still complete, but only every `step`-th pixel from `first` on is written. The
+ * row above is empty. */
 int32_t pngshim_rows_pass(pngshim_rows *rows, uint32_t first, uint32_t step);
-/* Sets the row of pixels above the first that is added. */
+/* Sets the row of pixels above the first added row. */
 int32_t pngshim_rows_above(pngshim_rows *rows, const uint8_t *pixels);
-/* Adds rows. Where `base` is given, pixels that are the same there become transparent black (the file has alpha).
- * PNGSHIM_REFUSED when an alpha that is to be dropped is not full. */
+/* Adds rows. With `base`, pixels that equal it become transparent black (the file has alpha).
+ * PNGSHIM_REFUSED if a dropped alpha is not opaque. */
 int32_t pngshim_rows_push(pngshim_rows *rows, const uint8_t *pixels, uint64_t stride, const uint8_t *base,
                           uint64_t base_stride, uint32_t count);
 int32_t pngshim_rows_end(pngshim_rows *rows);

@@ -4,7 +4,7 @@ import WebPShim
 
 /// One run of libwebp's encoder into a sink.
 @safe package final class WebPCompressor {
-    /// Every option that reaches `WebPConfig` by itself.
+    /// The options that set a member of `WebPConfig`.
     package static let knobs: [WebPKnob] = [
         WebPKnob(OptionKey.lossless, .flag, WEBPS_LOSSLESS),
         WebPKnob(OptionKey.quality, .real, WEBPS_QUALITY),
@@ -32,7 +32,7 @@ import WebPShim
         WebPKnob("webp.use-sharp-yuv", .flag, WEBPS_USE_SHARP_YUV),
     ]
 
-    /// Where the library's callbacks end up; C holds it unretained for as long as the compressor lives.
+    /// The receiver of the library's callbacks; C holds it unretained during the lifetime of the compressor.
     private final class Output {
         let sink: ByteSink
         let host: HostServices
@@ -54,7 +54,7 @@ import WebPShim
             context: Unmanaged.passUnretained(output).toOpaque(),
             write: { context, bytes, count in
                 let output = unsafe Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
-                // The library may go on after a piece that was refused, and a smaller one may fit.
+                // The library may continue after a refused piece, and a smaller one may fit.
                 if output.error == nil {
                     output.error = unsafe ByteSink.error(
                         output.sink.write(UnsafeBufferPointer(start: bytes, count: count)))
@@ -80,7 +80,7 @@ import WebPShim
 
     deinit { unsafe webps_encoder_free(encoder) }
 
-    /// The value of `WebPConfig` behind a knob.
+    /// Returns the value of the `WebPConfig` member of a knob.
     package subscript(knob: WebPKnob) -> Double {
         get { unsafe webps_encoder_get(encoder, knob.number) }
         set { unsafe webps_encoder_set(encoder, knob.number, newValue) }
@@ -89,18 +89,18 @@ import WebPShim
     /// The knob of an option.
     package static func knob(_ key: String) -> WebPKnob? { knobs.first { $0.key == key } }
 
-    /// Whether the settings are legal, each and together.
+    /// Whether the settings are legal, separately and together.
     ///
     /// The corresponding C function is `WebPValidateConfig`.
     package var isValid: Bool { unsafe webps_encoder_is_valid(encoder) != 0 }
 
-    /// Bytes that the library takes to encode an image with any settings.
+    /// The memory that the library needs to encode an image with any settings.
     ///
-    /// Evidence: peak memory for 7 megapixels, without the pixels, with libwebp 1.2.4. Bytes a pixel: lossless 12.7 with
-    /// method 0 and 21 with 4 and 6; lossy with alpha, which is coded lossless, 16 to 22; sharp YUV 12.6; lossy 4.
+    /// Evidence: peak memory for 7 megapixels, without the pixels, with libwebp 1.2.4. Bytes per pixel: lossless 12.7
+    /// with method 0 and 21 with 4 and 6; lossy with alpha, which is coded lossless, 16 to 22; sharp YUV 12.6; lossy 4.
     package static func mostBytes(for size: PixelSize) -> Int { (size.area ?? 0) * 22 }
 
-    /// Bytes that the library takes to encode an image with these settings.
+    /// The memory that the library needs to encode an image with these settings.
     func byteCount(of size: PixelSize, hasAlpha: Bool) -> Int {
         func isOn(_ key: String) -> Bool { Self.knob(key).map { self[$0] > 0 } ?? false }
         let isLossless = isOn(OptionKey.lossless)
@@ -109,7 +109,7 @@ import WebPShim
         return (size.area ?? 0) * (hasAlpha && !isLossless ? 17 : isLossless || isARGB ? 13 : 4)
     }
 
-    /// Keeps a metadata chunk to be written with the image.
+    /// Adds a metadata chunk to be written with the image.
     ///
     /// The corresponding C function is `WebPMuxSetChunk`.
     func add(_ kind: WebPContainer.Chunk, _ bytes: [UInt8]) throws(CoderError) {

@@ -4,33 +4,33 @@ import WebPShim
 
 /// One run of libwebp's incremental decoder into a surface.
 ///
-/// - Ownership: the library keeps the address of the pixels; the caller guarantees that the next call is given the
-///   surface of the first.
+/// - Ownership: the library keeps the address of the pixels; the caller must pass the surface of the first call to the
+///   next one.
 @safe package final class WebPDecompressor {
     private let decoder: OpaquePointer
     private let pixels: UnsafeMutableRawPointer
     private let output: Output
-    /// Rows of the output that are whole.
+    /// The number of complete output rows.
     package private(set) var rows = 0
 
-    /// The place of the pixels, and whether their alpha is to be full.
+    /// The address of the pixels, and whether alpha is set to its maximum.
     @safe private struct Output {
         let start: UnsafeMutablePointer<UInt8>
         let stride: Int
         let width: Int
         let fillsAlpha: Bool
 
-        /// RFC 9649 section 3.4: the alpha bit of lossless data is a hint. Data without that bit may still hold transparent
-        /// pixels, for example behind the end of the color table; the header has declared them opaque.
+        /// RFC 9649 section 3.4: the alpha bit of lossless data is a hint. Data without that bit may still have
+        /// transparent pixels, for example behind the end of the color table; the header has declared them opaque.
         func fillAlpha(rows: Range<Int>) {
             guard fillsAlpha, !rows.isEmpty else { return }
             unsafe webps_make_opaque(start + rows.lowerBound * stride, stride, UInt32(width), UInt32(rows.count))
         }
     }
 
-    /// Prepares to fill `rect` of the surface, scaling the image where `scales` is set.
+    /// Prepares to fill `rect` of the surface, scaling the image if `scales` is set.
     ///
-    /// - Parameter isOpaque: whether the header declares that alpha is full in every pixel.
+    /// - Parameter isOpaque: whether the header declares that every pixel is opaque.
     /// - Throws: `.outOfMemory`.
     ///
     /// The corresponding C function is `WebPIDecode`.
@@ -54,7 +54,7 @@ import WebPShim
 
     /// Prepares to fill the surface with a part of the image.
     ///
-    /// - Shape: the surface has the size of the part, which begins at even numbers where the data is lossy.
+    /// - Shape: the surface has the size of the part; in lossy data the part begins at even coordinates.
     /// - Throws: `.outOfMemory`.
     init(
         into surface: borrowing Surface, part: PixelRect, isOpaque: Bool, threads: Bool
@@ -76,10 +76,10 @@ import WebPShim
 
     deinit { unsafe webps_decoder_free(decoder) }
 
-    /// Whether the surface is the one this run began with.
+    /// Whether this run began with the surface.
     package func isFilling(_ surface: borrowing Surface) -> Bool { unsafe pixels == surface.baseAddress }
 
-    /// Goes on with the bytes of `range`, which begins where it began before; answers whether the picture is complete.
+    /// Continues with the bytes of `range`, whose start must not change; returns whether the image is complete.
     ///
     /// The corresponding C function is `WebPIUpdate`.
     package func update(_ source: ByteSource, _ range: Range<Int>) throws(CoderError) -> Bool {
@@ -96,9 +96,9 @@ import WebPShim
         }
     }
 
-    /// Decodes an image whose bytes are all there, which saves the library its preparations for the next call.
+    /// Decodes an image whose bytes are all there; this is faster than the incremental decoder.
     ///
-    /// - Parameter isOpaque: whether the header declares that alpha is full in every pixel.
+    /// - Parameter isOpaque: whether the header declares that every pixel is opaque.
     /// - Shape: `range` begins with a chunk of the image, and the image has the size of the surface.
     ///
     /// The corresponding C function is `WebPDecode`.
@@ -108,7 +108,7 @@ import WebPShim
         precondition(range.upperBound <= source.available)
         let target = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
         let (format, stride, size) = (code(surface.format), surface.stride, surface.size)
-        // The bytes of one frame; where the host reads a file piece by piece, nothing else has to be in memory.
+        // Only the bytes of one frame, so that a file that the host reads piece by piece need not be in memory.
         let status = source.withBytes(range) { bytes in
             unsafe bytes.withUnsafeBytes { bytes in
                 unsafe webps_decode(
@@ -116,7 +116,7 @@ import WebPShim
                     UInt32(size.width), UInt32(size.height))
             }
         }
-        // Nothing more is coming.
+        // No more bytes follow.
         if status != WEBPS_OK { throw WebPLibrary.error(status == WEBPS_NEEDS_INPUT ? WEBPS_CORRUPT : status) }
         let output = unsafe Output(
             start: target, stride: stride, width: size.width,
@@ -124,7 +124,7 @@ import WebPShim
         output.fillAlpha(rows: 0..<size.height)
     }
 
-    /// Copies a part of a buffer to the first rows of a surface that is as wide.
+    /// Copies a part of a buffer to the first rows of a surface with the same width.
     static func copy(_ buffer: PixelBuffer, _ part: PixelRect, into surface: borrowing Surface) {
         precondition(part.width == surface.size.width && part.height <= surface.size.height)
         precondition(part.isEmpty || PixelRect(buffer.size).contains(part))
@@ -141,7 +141,7 @@ import WebPShim
         }
     }
 
-    /// Tells the allocator that blocks of this size come and go.
+    /// Tells the allocator that blocks of this size are allocated and freed repeatedly.
     package static func expect(bytes: Int) { webps_expect(max(0, bytes)) }
 
     private static func code(_ format: PixelFormat) -> UInt32 {

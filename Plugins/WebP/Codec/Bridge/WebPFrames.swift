@@ -2,26 +2,26 @@ package import CoderPluginKit
 package import ImageModel
 import WebPShim
 
-/// The pictures of an animation, one after another, and what changes between them.
+/// The images of an animation, one after another, and the changes between them.
 ///
-/// Holds the picture that is seen, the next one, and room for a part of it, whatever the number of frames.
+/// Holds the current image, the next one, and room for a part of it, for any number of frames.
 @safe package final class WebPFrames {
-    /// What the next picture changes.
+    /// The changes of the next image.
     package struct Difference {
-        /// The smallest rectangle with every pixel that changes; empty where none does.
+        /// The smallest rectangle with every changed pixel; empty if none changes.
         package var rect: PixelRect
         package var changed: Int
-        /// Whether one that changes is not opaque, so that it cannot be drawn over what is seen.
+        /// Whether a changed pixel is not opaque, so that it cannot be blended over the current image.
         package var hasTranslucent: Bool
     }
 
     private let frames: OpaquePointer
     private let size: PixelSize
 
-    /// Begins with a transparent picture.
+    /// Begins with a transparent image.
     ///
-    /// - Parameter isExact: whether the colour of fully transparent pixels matters.
-    /// - Parameter tolerance: by how much the channels of a pixel may differ without being a change.
+    /// - Parameter isExact: whether the color of fully transparent pixels matters.
+    /// - Parameter tolerance: the maximum difference of a channel that does not count as a change.
     /// - Throws: `.outOfMemory`.
     package init(size: PixelSize, isExact: Bool, tolerance: Int) throws(CoderError) {
         guard
@@ -34,10 +34,10 @@ import WebPShim
 
     deinit { unsafe webps_frames_free(frames) }
 
-    /// The bytes that pictures of this size take here.
+    /// The memory for images of this size.
     package static func byteCount(_ size: PixelSize) -> Int { (size.area ?? 0) * (3 * 4 + 1) }
 
-    /// Copies the next picture.
+    /// Copies the next image.
     package func load(_ surface: borrowing Surface) throws(CoderError) {
         precondition(surface.size == size)
         let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
@@ -46,7 +46,7 @@ import WebPShim
         if status != WEBPS_OK { throw WebPLibrary.error(status) }
     }
 
-    /// What the next picture changes of the one that is seen, once `cleared` was made transparent.
+    /// Returns the changes from the current image, with `cleared` made transparent, to the next one.
     package func compare(clearing cleared: PixelRect? = nil) -> Difference {
         var rect = Self.raw(cleared)
         var raw = webps_difference()
@@ -57,15 +57,15 @@ import WebPShim
             changed: Int(raw.changed), hasTranslucent: raw.has_translucent != 0)
     }
 
-    /// How the pixels of a part are cut out that do not change.
+    /// The treatment of unchanged pixels in a part.
     package enum Unchanged {
         case kept
         case transparent
-        /// Only whole blocks of them, which lossy data can leave out without a trace.
+        /// Makes only whole blocks of them transparent, which lossy data can omit without artifacts.
         case transparentBlocks
     }
 
-    /// Cuts a part out of the next picture for `encode` and `show`; answers how many of its pixels are left out.
+    /// Cuts a part out of the next image for `encode` and `show`; returns the number of omitted pixels.
     package func cut(_ part: PixelRect, clearing cleared: PixelRect?, unchanged: Unchanged) -> Int {
         precondition(!part.isEmpty && PixelRect(size).contains(part))
         var part = Self.raw(part)
@@ -75,14 +75,14 @@ import WebPShim
                 frames, &part, &cleared, unchanged == .kept ? 0 : 1, unchanged == .transparentBlocks ? 1 : 0))
     }
 
-    /// Encodes the part that was cut out; the result goes to the compressor's sink.
+    /// Encodes the current part; the result goes to the compressor's sink.
     ///
     /// The corresponding C function is `WebPEncode`.
     package func encode(with compressor: WebPCompressor) throws(CoderError) {
         unsafe try compressor.run { encoder in unsafe webps_frames_encode(frames, encoder) }
     }
 
-    /// Makes the part that was cut out what is seen.
+    /// Draws the current part on the current image.
     package func show(clearing cleared: PixelRect?) {
         var cleared = Self.raw(cleared)
         unsafe webps_frames_show(frames, &cleared)

@@ -2,23 +2,23 @@ import CoderPluginKit
 import ImageModel
 import WebPShim
 
-/// What the parts of the bridge share.
+/// The code that the parts of the bridge share.
 enum WebPLibrary {
     static let name = "libwebp"
 
-    /// The error a status stands for; `.needsInput` where more bytes would help.
+    /// Returns the error for a status; `.needsInput` if more bytes would help.
     static func error(_ status: Int32) -> CoderError {
         var error =
             switch status {
             case WEBPS_NEEDS_INPUT: CoderError.needsInput
             case WEBPS_UNSUPPORTED: CoderError.unsupported("this kind of WebP bitstream")
-            case WEBPS_NO_MEMORY: CoderError(.outOfMemory, "the WebP library has no memory")
-            case WEBPS_INVALID: CoderError.invalidArgument("the encoder's settings do not fit together")
+            case WEBPS_NO_MEMORY: CoderError(.outOfMemory, "not enough memory for the WebP library")
+            case WEBPS_INVALID: CoderError.invalidArgument("the encoder's settings contradict each other")
             case WEBPS_TOO_COMPLEX:
                 CoderError.invalidArgument(
-                    "a partition of the picture passes 512 KiB",
+                    "a partition of the image exceeds 512 KiB",
                     hint: "raise webp.partitions or webp.partition-limit, or lower the quality")
-            case WEBPS_TOO_LARGE: CoderError(.limitExceeded, "the file would pass 4 GiB")
+            case WEBPS_TOO_LARGE: CoderError(.limitExceeded, "the file would exceed 4 GiB")
             case WEBPS_MISUSE: CoderError(.misuse, "the WebP library refuses its arguments")
             default: CoderError.corrupt("the WebP data is damaged")
             }
@@ -29,7 +29,7 @@ enum WebPLibrary {
 
 /// The facts of a file, read without decoding.
 enum WebPContainer {
-    /// What the first bytes say.
+    /// The facts in the first bytes.
     struct Features {
         var canvas: PixelSize
         var hasAlpha: Bool
@@ -37,24 +37,24 @@ enum WebPContainer {
         var isLossless: Bool
     }
 
-    /// The first picture of an animation.
+    /// The first image of an animation.
     struct Frame {
         var rect: PixelRect
         var hasAlpha: Bool
-        /// Whether all of its bytes are there.
+        /// Whether its bytes are complete.
         var isComplete: Bool
-        /// Where its chunks stand in the file.
+        /// The range of its chunks in the file.
         var bytes: Range<Int>
     }
 
-    /// The chunks that hold metadata.
+    /// The metadata chunks.
     enum Chunk: String {
         case profile = "ICCP"
         case exif = "EXIF"
         case xmp = "XMP "
     }
 
-    /// - Throws: `.needsInput` also where the source is complete.
+    /// - Throws: `.needsInput` even if the source is complete.
     ///
     /// The corresponding C function is `WebPGetFeatures`.
     static func features(_ source: ByteSource, in range: Range<Int>? = nil) throws(CoderError) -> Features {
@@ -67,7 +67,7 @@ enum WebPContainer {
             isAnimated: raw.has_animation != 0, isLossless: raw.is_lossless != 0)
     }
 
-    /// - Throws: `.needsInput` also where the source is complete.
+    /// - Throws: `.needsInput` even if the source is complete.
     ///
     /// The corresponding C function is `WebPDemuxGetFrame`.
     static func firstFrame(_ source: ByteSource) throws(CoderError) -> Frame {
@@ -82,8 +82,8 @@ enum WebPContainer {
             hasAlpha: raw.has_alpha != 0, isComplete: raw.is_complete != 0, bytes: start..<end)
     }
 
-    /// Whether the alpha plane of a lossy still is compressed and filtered horizontally: libwebp 1.2.4 then undoes the
-    /// filter from the first row of a part on, as if there were none above it.
+    /// Whether the alpha plane of a lossy still is compressed and filtered horizontally. libwebp 1.2.4 undoes this
+    /// filter from the first row of a part on, as if there were no row above.
     ///
     /// - Source: WebP container specification, "Alpha": bits 0 and 1 of the first byte are the compression method (1 is
     ///   lossless), bits 2 and 3 the filtering method (1 is horizontal).
@@ -97,7 +97,8 @@ enum WebPContainer {
         return false
     }
 
-    /// Where the chunk of a still's pixels ends, whether or not these bytes are there; nil before its header is there.
+    /// Returns the end of the chunk with a still's pixels, even if its bytes are missing; nil before its header has
+    /// arrived.
     ///
     /// - Source: RFC 9649 section 2.3.
     static func imageEnd(_ source: ByteSource) -> Int? {
@@ -109,7 +110,7 @@ enum WebPContainer {
         return nil
     }
 
-    /// Where the first whole chunk of a kind stands; nil where there is none, or none yet.
+    /// Returns the range of the first complete chunk of a kind; nil if there is none, or none yet.
     ///
     /// The corresponding C function is `WebPDemuxGetChunk`.
     static func chunk(_ kind: Chunk, of source: ByteSource) -> Range<Int>? {

@@ -1,9 +1,9 @@
 import CoderPluginKit
 import ImageModel
 
-/// One chunk as it stands in a file.
+/// One chunk as stored in a file.
 ///
-///     name 4 | bytes of the payload 4 | payload | 0 or 1 byte to an even place
+///     name 4 | bytes of the payload 4 | payload | 0 or 1 byte of padding to an even length
 ///
 /// - Source: RFC 9649 section 2.3.
 struct WebPChunk: Hashable {
@@ -24,20 +24,20 @@ struct WebPChunk: Hashable {
         static let exif = Name("EXIF")
         static let xmp = Name("XMP ")
 
-        var isPicture: Bool { self == .lossy || self == .lossless || self == .frame }
+        var isImage: Bool { self == .lossy || self == .lossless || self == .frame }
         /// Whether decoding needs it.
-        var isStructure: Bool { isPicture || self == .extended || self == .animation || self == .alpha }
+        var isStructure: Bool { isImage || self == .extended || self == .animation || self == .alpha }
     }
 
     var name: Name
     var offset: Int
-    /// Bytes of the payload.
+    /// The number of payload bytes.
     var length: Int
-    /// Whether it ends at an even place; not where a file lacks its last byte.
+    /// Whether it ends at an even offset; false if a file lacks its last byte.
     var isPadded: Bool
 
     var payload: Range<Int> { offset + 8..<offset + 8 + length }
-    /// With what fills it up to an even place.
+    /// The range including its padding.
     var range: Range<Int> { offset..<payload.upperBound + (isPadded ? length % 2 : 0) }
 }
 
@@ -45,19 +45,19 @@ struct WebPChunk: Hashable {
 ///
 ///     "RIFF" | bytes behind this word 4 | "WEBP" | chunks
 struct WebPChunkWalk {
-    /// Where the first chunk begins.
+    /// The position of the first chunk.
     static let start = 12
-    /// Chunks between two questions whether to go on.
+    /// The number of chunks between two polls.
     private static let patience = 256
 
     private let source: ByteSource
     private let host: HostServices
     private var position = start
     private var count = 0
-    /// Where the file says that it ends.
+    /// The end that the file declares.
     let end: Int
 
-    /// - Throws: `.notMine`, `.corrupt`; `.truncated` where the file is shorter than it says; `.needsInput`.
+    /// - Throws: `.notMine`, `.corrupt`; `.truncated` if the file is shorter than it declares; `.needsInput`.
     init(_ source: ByteSource, host: HostServices) throws(CoderError) {
         self.source = source
         self.host = host
@@ -66,11 +66,11 @@ struct WebPChunkWalk {
         let size = Int(try reader.u32LE())
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
         end = 8 + size
-        guard size >= 12 else { throw .corrupt("the file holds no chunk", at: 4) }
+        guard size >= 12 else { throw .corrupt("the file has no chunk", at: 4) }
         try ByteReader(source).require(end)
     }
 
-    /// The next chunk; nil behind the last. A few bytes that are no chunk are not told.
+    /// Returns the next chunk; nil behind the last. Ignores a few bytes that form no chunk.
     ///
     /// - Throws: `.corrupt` for a chunk that is longer than the file.
     mutating func next() throws(CoderError) -> WebPChunk? {
@@ -83,7 +83,7 @@ struct WebPChunkWalk {
         guard length <= end - reader.offset else {
             throw .corrupt("a chunk is longer than the file", at: position)
         }
-        // The byte that fills up the last chunk may be missing.
+        // The padding of the last chunk may be missing.
         let isPadded = length % 2 == 0 || length < end - reader.offset
         let chunk = WebPChunk(name: name, offset: position, length: length, isPadded: isPadded)
         position = chunk.range.upperBound

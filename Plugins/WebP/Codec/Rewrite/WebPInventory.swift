@@ -1,7 +1,7 @@
 import CoderPluginKit
 import ImageModel
 
-/// What a rewrite has to know of a file before it writes the first byte.
+/// The facts that a rewrite needs before it writes the first byte.
 struct WebPInventory {
     private(set) var canvas = PixelSize.zero
     /// Whether the image of a file without an extended header declares alpha.
@@ -9,14 +9,14 @@ struct WebPInventory {
     /// The extended header, which is the first chunk if there is one.
     private(set) var extended: WebPChunk?
     private(set) var isAnimated = false
-    /// Where the file says that it ends.
+    /// The end that the file declares.
     private(set) var end = 0
-    private var hasPicture = false
+    private var hasImage = false
     private var isFirst = true
 
     /// Reads the facts of a file.
     ///
-    /// - Parameter visit: is shown every chunk.
+    /// - Parameter visit: called with every chunk.
     /// - Throws: `.notMine`, `.corrupt`, `.truncated`, `.needsInput`.
     init(
         of source: ByteSource, host: HostServices, _ visit: (WebPChunk) throws(CoderError) -> Void
@@ -27,30 +27,30 @@ struct WebPInventory {
             try note(chunk, in: source)
             try visit(chunk)
         }
-        guard hasPicture else { throw .corrupt("the file holds no image", at: WebPChunkWalk.start) }
+        guard hasImage else { throw .corrupt("the file has no image", at: WebPChunkWalk.start) }
     }
 
     private mutating func note(_ chunk: WebPChunk, in source: ByteSource) throws(CoderError) {
         defer { isFirst = false }
         switch chunk.name {
         case .extended where isFirst:
-            guard chunk.length >= 10 else { throw .corrupt("the canvas is not described", at: chunk.offset) }
+            guard chunk.length >= 10 else { throw .corrupt("the extended header is too short", at: chunk.offset) }
             let fields = source.bytes(chunk.payload.prefix(10))
             canvas = PixelSize(Self.little(fields[4..<7]) + 1, Self.little(fields[7..<10]) + 1)
             isAnimated = fields[0] & 0x02 != 0
             extended = chunk
         case .lossy, .lossless:
             if extended == nil, !isFirst { return }
-            hasPicture = true
+            hasImage = true
             if extended == nil { try readBitstream(chunk, source) }
-        case .frame where extended != nil: hasPicture = true
+        case .frame where extended != nil: hasImage = true
         default:
             // Without an extended header a file begins with its image.
             if isFirst { throw .corrupt("the file does not begin with an image", at: chunk.offset) }
         }
     }
 
-    /// The size of an image, and whether it declares alpha.
+    /// Returns the size of an image, and whether it declares alpha.
     ///
     /// - Source: RFC 6386 section 9.1; RFC 9649 section 3.4.
     private mutating func readBitstream(_ chunk: WebPChunk, _ source: ByteSource) throws(CoderError) {

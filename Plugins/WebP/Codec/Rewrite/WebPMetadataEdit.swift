@@ -1,18 +1,18 @@
 import CoderPluginKit
 import ImageModel
 
-/// Which chunks go, and which come where.
+/// The chunks to remove, and the positions of new ones.
 struct WebPMetadataEdit {
     private struct Insertion {
         var kind: MetadataBlob.Kind
         var name: WebPChunk.Name
         var payload: [UInt8]
-        /// The first chunk whose place it takes; nil where there is none.
+        /// The first chunk that it replaces; nil if there is none.
         var place: Int?
 
-        /// Whether it has to stand in front of the image (RFC 9649 section 2.7).
+        /// Whether it must precede the image (RFC 9649 section 2.7).
         var isEarly: Bool { kind == .icc }
-        /// A whole chunk.
+        /// A complete chunk.
         var bytes: [UInt8] {
             name.bytes + little(payload.count, 4) + payload + (payload.count % 2 == 0 ? [] : [0])
         }
@@ -20,19 +20,19 @@ struct WebPMetadataEdit {
 
     private let removed: Set<MetadataBlob.Kind>
     private var insertions: [Insertion] = []
-    /// The kinds that the source has, of those that the extended header announces.
+    /// The kinds in the source that the extended header announces.
     private var present: Set<MetadataBlob.Kind> = []
 
-    /// - Throws: `.refused` where a WebP cannot hold the metadata.
+    /// - Throws: `.refused` if a WebP cannot store the metadata.
     init(_ request: RewriteRequest) throws(CoderError) {
         removed = request.removed
         for blob in request.replaced {
             let name = try Self.name(of: blob)
-            // Of each name a file has one chunk: the last one counts.
+            // A file has one chunk of each name: the last one counts.
             insertions.removeAll { $0.name == name }
             insertions.append(Insertion(kind: blob.kind, name: name, payload: blob.bytes))
         }
-        // In this order they follow the image (RFC 9649 section 2.7).
+        // The order of metadata behind the image (RFC 9649 section 2.7).
         let order: [MetadataBlob.Kind] = [.icc, .exif, .xmp, .raw]
         insertions = order.flatMap { kind in insertions.filter { $0.kind == kind } }
     }
@@ -55,7 +55,7 @@ struct WebPMetadataEdit {
         }
     }
 
-    /// What a chunk holds; nil where decoding needs it.
+    /// Returns the metadata kind of a chunk; nil if decoding needs it.
     private static func kind(of name: WebPChunk.Name) -> MetadataBlob.Kind? {
         switch name {
         case .exif: .exif
@@ -65,7 +65,7 @@ struct WebPMetadataEdit {
         }
     }
 
-    /// Notes the places of chunks that are replaced, and what there is.
+    /// Records the positions of replaced chunks, and the kinds present.
     mutating func locate(_ chunk: WebPChunk) {
         guard let kind = Self.kind(of: chunk.name) else { return }
         if kind != .raw { present.insert(kind) }
@@ -83,21 +83,21 @@ struct WebPMetadataEdit {
     /// Whether bytes behind the end of the file stay.
     var keepsTail: Bool { !removed.contains(.raw) }
 
-    /// Whether the output needs an extended header, whatever the source has.
+    /// Whether the new metadata needs an extended header.
     var needsExtension: Bool { !insertions.isEmpty }
 
-    /// The chunks that come right behind the extended header.
+    /// The new chunks right behind the extended header.
     var early: [[UInt8]] { insertions.filter(\.isEarly).map(\.bytes) }
 
-    /// The chunks that come behind all others, having no other place.
+    /// The new chunks behind all others, which have no other position.
     var added: [[UInt8]] { insertions.filter { !$0.isEarly && $0.place == nil }.map(\.bytes) }
 
-    /// The chunks that take the place of the one at `offset`.
+    /// The chunks that replace the one at `offset`.
     func chunks(at offset: Int) -> [[UInt8]] { insertions.filter { $0.place == offset }.map(\.bytes) }
 
-    /// The bits of the extended header for what the output holds.
+    /// Returns the flags of the extended header for the metadata of the output.
     ///
-    /// - Parameter old: those of the source; nil where it has none.
+    /// - Parameter old: the flags of the source; nil if it has none.
     func flags(_ old: UInt8?, hasAlpha: Bool) -> UInt8 {
         var flags = old ?? (hasAlpha ? 0x10 : 0)
         let bits: [(MetadataBlob.Kind, UInt8)] = [(.icc, 0x20), (.exif, 0x08), (.xmp, 0x04)]
@@ -114,7 +114,7 @@ struct WebPMetadataEdit {
     }
 }
 
-/// A number as it stands in a chunk.
+/// Returns the bytes of a number in a chunk.
 func little(_ value: Int, _ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
 }

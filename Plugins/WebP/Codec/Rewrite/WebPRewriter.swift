@@ -3,20 +3,20 @@ public import ImageModel
 
 /// Changes the metadata of a WebP, animated or not.
 ///
-/// Chunks are copied as they are, in their order. `.raw` covers chunks that the format does not define, outside of
-/// frames, and what stands behind the end of the file.
+/// Copies chunks unchanged, in their order. `.raw` covers chunks that the format does not define, outside of frames,
+/// and the bytes behind the end of the file.
 public struct WebPRewriter: ImageRewriter {
     public static func rewrite(
         _ request: RewriteRequest, _ session: RewriteSession
     ) throws(CoderError) -> RewriteOutcome {
         guard request.transform == .up else {
-            throw .refused("a WebP is not turned without decoding it; use coderhost convert")
+            throw .refused("a WebP cannot be rotated without decoding it; use coderhost convert")
         }
         guard request.crop == nil else {
-            throw .refused("a WebP is not cropped without decoding it; use coderhost convert")
+            throw .refused("a WebP cannot be cropped without decoding it; use coderhost convert")
         }
         guard !request.optimizes else {
-            throw .refused("the pixels of a WebP are not compressed anew without a change; use coderhost convert")
+            throw .refused("a WebP cannot be made smaller without loss; use coderhost convert")
         }
         var edit = try WebPMetadataEdit(request)
         let inventory = try WebPInventory(of: session.source, host: session.host) { chunk throws(CoderError) in
@@ -27,7 +27,7 @@ public struct WebPRewriter: ImageRewriter {
     }
 }
 
-/// Writes a file anew, chunk by chunk.
+/// Writes a file again, chunk by chunk.
 private struct WebPRewriting {
     private static let piece = 1 << 16
     /// - Source: RFC 9649 section 2.4: the size in the header is even and has 32 bits.
@@ -40,7 +40,7 @@ private struct WebPRewriting {
     func write() throws(CoderError) {
         var size = 4
         try visit { part in size += part.count }
-        guard size <= Self.largest else { throw CoderError(.limitExceeded, "the file would pass 4 GiB") }
+        guard size <= Self.largest else { throw CoderError(.limitExceeded, "the file would exceed 4 GiB") }
         try session.sink.write(Array("RIFF".utf8) + little(size, 4) + Array("WEBP".utf8))
         try visit { part throws(CoderError) in
             switch part {
@@ -66,7 +66,7 @@ private struct WebPRewriting {
         }
     }
 
-    /// Goes over the pieces behind the name of the format, in their order.
+    /// Calls `body` for each piece behind the name of the format, in order.
     private func visit(_ body: (Part) throws(CoderError) -> Void) throws(CoderError) {
         if inventory.extended == nil, edit.needsExtension {
             let canvas = inventory.canvas

@@ -16,9 +16,9 @@
 #define WEBPS_NO_MEMORY    ((int32_t)-3)
 #define WEBPS_MISUSE       ((int32_t)-4)
 #define WEBPS_INVALID      ((int32_t)-5) /* a setting or a size has no legal value                       */
-#define WEBPS_TOO_COMPLEX  ((int32_t)-6) /* a partition passes 512 KiB                                   */
-#define WEBPS_TOO_LARGE    ((int32_t)-7) /* the file would pass 4 GiB                                    */
-#define WEBPS_STOPPED      ((int32_t)-8) /* a callback answered other than 0                             */
+#define WEBPS_TOO_COMPLEX  ((int32_t)-6) /* a partition exceeds 512 KiB                                  */
+#define WEBPS_TOO_LARGE    ((int32_t)-7) /* the file would exceed 4 GiB                                  */
+#define WEBPS_STOPPED      ((int32_t)-8) /* a callback returned another value than 0                     */
 
 #define WEBPS_RGB                ((uint32_t)1)
 #define WEBPS_RGBA               ((uint32_t)2)
@@ -47,45 +47,45 @@ typedef struct webps_frame {
 /* OK, NEEDS_INPUT or an error. */
 int32_t webps_read_features(const uint8_t *bytes, size_t count, webps_features *features);
 
-/* The first frame of an animation: OK, NEEDS_INPUT or CORRUPT. */
+/* Finds the first frame of an animation: OK, NEEDS_INPUT or CORRUPT. */
 int32_t webps_first_frame(const uint8_t *bytes, size_t count, webps_frame *frame);
 
-/* Where the first chunk of a kind stands: 1 if it is there and whole, else 0. */
+/* Finds the first chunk of a kind: 1 if it is complete, else 0. */
 int32_t webps_find_chunk(const uint8_t *bytes, size_t count, const char *fourcc, uint64_t *offset, uint64_t *size);
 
 /* ---- decoding ---- */
 
 typedef struct webps_decoder webps_decoder;
 
-/* Decodes into `pixels`, which outlives the decoder. The picture is scaled to width x height where `scales` is set;
-   else it has that size. NULL without memory. */
+/* Decodes into `pixels`, which outlives the decoder. Scales the image to width x height if `scales` is set; otherwise
+   the image has that size. NULL without memory. */
 webps_decoder *webps_decoder_new(uint32_t format, uint8_t *pixels, size_t stride, uint32_t width, uint32_t height,
                                  int32_t scales, int32_t threads);
 void           webps_decoder_free(webps_decoder *d);
 
-/* In pixels of the image. */
+/* The part, in pixels of the image. */
 typedef struct webps_part {
     uint32_t x, y, width, height;
 } webps_part;
 
-/* Decodes a part of an image into `pixels`, which has the size of the part and outlives the decoder. Of lossy data it
-   begins at even numbers, and the pixels along its edges differ from those of the whole: no neighbors are looked at.
-   NULL without memory. */
+/* Decodes a part of an image into `pixels`, which has the size of the part and outlives the decoder. For lossy data the
+   part begins at even coordinates, and its edge pixels differ from those of the whole image: their neighbors are not
+   used. NULL without memory. */
 webps_decoder *webps_decoder_new_part(uint32_t format, uint8_t *pixels, size_t stride, const webps_part *part,
                                       int32_t threads);
 
-/* Goes on with all bytes so far, which may have moved, and says how many rows are written.
-   OK: complete. NEEDS_INPUT or an error. */
+/* Continues with all bytes so far, which may have moved, and stores the number of written rows. OK: complete.
+   NEEDS_INPUT or an error. */
 int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows);
 
-/* Sets alpha to its maximum in `rows` rows of four bytes a pixel. */
+/* Sets alpha to its maximum in `rows` rows of four bytes per pixel. */
 void webps_make_opaque(uint8_t *pixels, size_t stride, uint32_t width, uint32_t rows);
 
 /* Decodes a whole image of width x height into `pixels` in one go: OK or an error. */
 int32_t webps_decode(const uint8_t *bytes, size_t count, uint32_t format, uint8_t *pixels, size_t stride,
                      uint32_t width, uint32_t height);
 
-/* Tells the allocator that blocks of this size come and go. */
+/* Tells the allocator that blocks of this size are allocated and freed repeatedly. */
 void webps_expect(size_t bytes);
 
 /* ---- encoding ---- */
@@ -94,8 +94,8 @@ typedef struct webps_encoder webps_encoder;
 
 typedef struct webps_callbacks {
     void    *context;
-    int32_t (*write)(void *context, const uint8_t *bytes, size_t count); /* 0: goes on                */
-    int32_t (*progress)(void *context, int32_t percent);                 /* 0: goes on                */
+    int32_t (*write)(void *context, const uint8_t *bytes, size_t count); /* 0: continue               */
+    int32_t (*progress)(void *context, int32_t percent);                 /* 0: continue               */
 } webps_callbacks;
 
 /* The members of WebPConfig, in the order of that struct. */
@@ -124,7 +124,7 @@ typedef struct webps_callbacks {
 #define WEBPS_EXACT             ((uint32_t)22)
 #define WEBPS_USE_SHARP_YUV     ((uint32_t)23)
 
-/* An encoder with libwebp's defaults; NULL without memory. */
+/* Makes an encoder with libwebp's defaults; NULL without memory. */
 webps_encoder *webps_encoder_new(const webps_callbacks *callbacks);
 void           webps_encoder_free(webps_encoder *e);
 
@@ -132,18 +132,18 @@ void           webps_encoder_free(webps_encoder *e);
 void   webps_encoder_set(webps_encoder *e, uint32_t knob, double value);
 double webps_encoder_get(const webps_encoder *e, uint32_t knob);
 
-/* 1 where WebPConfig has only legal values. */
+/* Returns 1 if WebPConfig has only legal values. */
 int32_t webps_encoder_is_valid(const webps_encoder *e);
 
-/* Keeps a chunk ("ICCP", "EXIF" or "XMP ") to be written with the picture; copies it. */
+/* Adds a chunk ("ICCP", "EXIF" or "XMP ") to be written with the image; copies it. */
 int32_t webps_encoder_chunk(webps_encoder *e, const char *fourcc, const uint8_t *bytes, size_t count);
 
 /* Encodes and writes the whole file. */
 int32_t webps_encoder_encode(webps_encoder *e, uint32_t format, const uint8_t *pixels, size_t stride, uint32_t width,
                              uint32_t height);
 
-/* Encodes pixels of 0xAARRGGBB, `stride` of them from row to row, and writes them as a file without metadata. The
-   pixels may be changed where they are fully transparent. */
+/* Encodes 0xAARRGGBB pixels, `stride` of them per row, and writes them as a file without metadata. May change fully
+   transparent pixels. */
 int32_t webps_encoder_encode_argb(webps_encoder *e, uint32_t *pixels, uint32_t stride, uint32_t width,
                                   uint32_t height);
 

@@ -5,13 +5,13 @@
  *
  *     "toy-@NAME@\n" | width 4 | height 4 | rows from the top: RGBA, 8 bits each, straight alpha
  *
- * Replace read_header, decode and add_frame by those of your format. <coder_plugin.h> is the contract; the headers that
- * it includes draw the order of calls. <cpi/session.h> carries the rules that every coder keeps.
+ * Replace read_header, decode and add_frame by code for your format. <coder_plugin.h> is the contract; the headers that
+ * it includes show the order of calls. <cpi/session.h> implements the rules for every coder.
  */
 #include <coder_plugin.h>
 #include <cpi/session.h>
 
-/* All that the host knows before it runs a line of this file. The tables below have to state the same. */
+/* The manifest: the host reads it without running this file. The tables below must match it. */
 CPI_MANIFEST("{ \"schema\": 1,"
     " \"plugin\": { \"id\": \"@ID@-plugin\", \"version\": \"0.1.0\", \"name\": \"@NAME@\","
     "  \"license\": \"UNLICENSED\" },"
@@ -26,13 +26,13 @@ CPI_MANIFEST("{ \"schema\": 1,"
 
 enum { MAGIC_BYTES = sizeof MAGIC - 1, HEADER_BYTES = MAGIC_BYTES + 8, PIXEL_BYTES = 4 };
 
-/* The one pixel format to decode to and encode from; the host converts. */
+/* The only pixel format of decoder and encoder; the host converts. */
 static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0, 0, 0};
 
 static uint32_t get_u32(const uint8_t *b) { return (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]; }
 static void put_u32(uint8_t *b, uint32_t n) { b[0] = n >> 24, b[1] = n >> 16, b[2] = n >> 8, b[3] = n; }
 
-/* An option of your own has its schema in the manifest, and is compared with its key here. NULL: error->code is why. */
+/* For your own options, add a schema to the manifest and compare the key here. NULL: see error->code. */
 static void *open_session(const cpi_services *services, const cpi_limits *limits, const cpi_options *options,
                           size_t bytes, cpi_error *error) {
     const cpi_option *option;
@@ -46,7 +46,7 @@ static void *open_session(const cpi_services *services, const cpi_limits *limits
 
 struct cpi_decoder {
     cpi_session session;            /* the first field                                        */
-    uint32_t    width, height, row; /* the next row to decode; those above are in the surface */
+    uint32_t    width, height, row; /* the next row to decode; earlier rows are in the surface */
 };
 
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -65,7 +65,7 @@ static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error
     return CPI_OK;
 }
 
-/* Every number in a file is hostile until it was checked with arithmetic that cannot overflow. */
+/* Treat every number in a file as hostile until it is validated with arithmetic that cannot overflow. */
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
     uint8_t    header[HEADER_BYTES];
     cpi_status status = cpi_session_enter(&d->session, CPI_SESSION_SOURCED, error);
@@ -93,7 +93,7 @@ static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *e
     return CPI_OK;
 }
 
-/* Reads each row straight into the surface, and no byte behind it: those bytes belong to the host. */
+/* Reads each row directly into the surface. Bytes after the end of a row belong to the host. */
 static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
     cpi_session       *s       = &d->session;
     const cpi_surface *surface = request->surface;
@@ -169,7 +169,7 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
     return status;
 }
 
-/* A format with a trailer writes it here. */
+/* Write the trailer of your format here, if it has one. */
 static cpi_status finish(cpi_encoder *e, cpi_error *error) {
     const cpi_status status = cpi_session_enter(&e->session, CPI_SESSION_FRAMED, error);
     if (status == CPI_OK) e->session.state = CPI_SESSION_FINISHED;

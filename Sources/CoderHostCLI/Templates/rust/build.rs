@@ -1,4 +1,4 @@
-//! What the linker is told. rustc writes the version script itself: only what is `#[no_mangle]` is exported.
+//! Flags for the linker. rustc writes the version script itself: it exports only `#[no_mangle]` symbols.
 
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");

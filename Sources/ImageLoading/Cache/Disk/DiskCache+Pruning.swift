@@ -4,41 +4,45 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// What a sweep of a disk cache did.
+/// The result of a sweep of a disk cache.
 public struct PruneReport: Sendable, Hashable {
-    /// Entries that went, and what they took on the disk.
+    /// Number of removed entries.
     public var removed = 0
+    /// Bytes on disk of the removed entries.
     public var removedSize = 0
-    /// Entries that are left, and what they take.
+    /// Number of remaining entries.
     public var kept = 0
+    /// Bytes on disk of the remaining entries.
     public var keptSize = 0
-    /// Unfinished files of processes that were ended.
+    /// Number of removed unfinished files that stopped processes had left.
     public var forsaken = 0
-    /// Another process was sweeping, so nothing was done.
+    /// Whether another process was sweeping, so that this sweep did nothing.
     public var isBusy = false
-    /// The clock was set; nothing went for its age this time.
+    /// Whether the clock was changed recently; then the sweep removed nothing because of its age.
     public var clockIsInDoubt = false
 
+    /// Creates an empty report.
     public init() {}
 }
 
 extension DiskCache {
-    /// Removes what is too old, then the oldest while there is too much, and what processes left that were ended.
+    /// Removes expired entries, then the oldest entries above the size limit, and unfinished files of stopped
+    /// processes.
     ///
-    /// Entries from the future count as if they were from now, and are dated so. Entries that are read or replaced
-    /// meanwhile stay. What could not be removed is the ``state`` then.
-    /// - Complexity: one look at every entry's facts; no entry is opened in a folder that a cache has made.
+    /// Entries with a date in the future count as new and get the current date. Entries that are read or replaced
+    /// during the sweep stay. If a file cannot be removed, ``state`` reports it.
+    /// - Complexity: one `stat` call per entry; in a folder that a cache has created, no entry is opened.
     @discardableResult
     public func prune() -> PruneReport {
         let settings = configuration
         return sweep(limit: settings.maxSize > 0 ? { _ in settings.maxSize } : nil)
     }
 
-    /// Makes room on a full disk: half of what the cache takes, or may take.
+    /// Frees space on a full disk: removes the oldest entries down to half of the usage or of the limit.
     func makeRoom() {
         let settings = configuration
         guard settings.maxSize > 0 else { return }
-        // A limit just below makes the sweep go down to its half.
+        // A limit just below the usage makes the sweep remove entries down to half of it.
         _ = sweep(limit: { usage in min(settings.maxSize, usage - 1) })
     }
 
@@ -46,8 +50,8 @@ extension DiskCache {
         var report = PruneReport()
         guard isUsable(anew: true) else { return report }
         do throws(SystemError) {
-            let done = try files.asJanitor { record in
-                // Those who come meanwhile need not begin another one.
+            let done = try files.withSweepLock { record in
+                // Callers that arrive during this sweep need not start another one.
                 noteSweep()
                 return sweep(record, limit)
             }
@@ -55,13 +59,13 @@ extension DiskCache {
             report.isBusy = true
         } catch {
             if error.isMissing { return report }
-            note(error, at: "\(directory)/\(JanitorRecord.name)", isReading: false)
+            note(error, at: "\(directory)/\(SweepRecord.name)", isReading: false)
         }
         (report.kept, report.keptSize) = totals
         return report
     }
 
-    private func sweep(_ record: JanitorRecord, _ limit: ((_ usage: Int) -> Int)?) -> PruneReport {
+    private func sweep(_ record: SweepRecord, _ limit: ((_ usage: Int) -> Int)?) -> PruneReport {
         let settings = configuration
         let isDoubtful = record.doubtedAt != nil
         var report = PruneReport()
@@ -72,7 +76,7 @@ extension DiskCache {
             let path = files.folder(folder)
             list(folder, isMarked) { name, occupant, facts in
                 switch occupant {
-                case .temporary: if files.removeForsaken("\(path)/\(name)") { report.forsaken += 1 }
+                case .temporary: if files.removeAbandoned("\(path)/\(name)") { report.forsaken += 1 }
                 case .entry:
                     table.append(
                         name, folder: UInt8(number), date: Self.date(of: facts, settings.expiry), now: record.wall,
@@ -95,9 +99,9 @@ extension DiskCache {
         return report
     }
 
-    /// The last date that is too old; nil where none is.
+    /// Returns the newest date that is expired; nil if no entry expires.
     static func expiryDate(_ maxAge: Duration, now: Int64, isDoubtful: Bool) -> Int64? {
-        // No clock is needed to know that everything goes.
+        // A zero age expires everything, independent of the clock.
         if maxAge == .zero { return .max }
         if maxAge < .zero || isDoubtful { return nil }
         let (seconds, rest) = maxAge.components
@@ -110,14 +114,15 @@ extension DiskCache {
         switch expiry {
         case .accessed: facts.accessed
         case .modified: facts.modified
-        // A file is born again when what is stored beside its bytes changes; its date of modification is kept then.
+        // Changing extended data creates a new file, but keeps its modification date.
         case .created: facts.born > 0 ? min(facts.born, facts.modified) : facts.modified
         case .changed: facts.changed
         }
     }
 
-    /// A few entries of a folder at a time, so that nobody who wants to store waits long for it; on several threads,
-    /// because some disks take their time with each file.
+    /// Removes entries in small groups, so that no process that stores an entry waits long for the folder's lock.
+    ///
+    /// Several threads do this, because some disks need a long time for each file.
     private func remove(
         _ victims: Range<Int>, of table: EntryTable, _ expiry: DiskCacheConfiguration.Expiry, now: Int64,
         _ report: inout PruneReport
@@ -140,7 +145,7 @@ extension DiskCache {
         (report.removed, report.removedSize) = removed.withLock { $0 }
     }
 
-    /// Removes entries of one folder, each after one more look at it.
+    /// Removes entries of one folder; checks each again before removing it.
     private func remove(
         _ rows: [EntryTable.Row], of table: EntryTable, _ expiry: DiskCacheConfiguration.Expiry, now: Int64
     ) -> (count: Int, size: Int) {
@@ -148,7 +153,7 @@ extension DiskCache {
         var count = 0
         var size = 0
         try? files.withFolder(path, .exclusive, attempts: 100) { isLocked throws(SystemError) in
-            // Somebody was stopped while holding it; the next sweep will find these again.
+            // A stopped process holds the lock; the next sweep finds these entries again.
             if !isLocked { return }
             for row in rows {
                 let name = "\(path)/\(table.name(row))"
@@ -168,7 +173,7 @@ extension DiskCache {
         return (count, size)
     }
 
-    /// Puts dates right that are still to come.
+    /// Replaces dates in the future by the current date.
     private func date(_ path: String, _ now: Int64) {
         guard let file = try? files.system.open(path) else { return }
         defer { files.system.close(file) }
@@ -177,9 +182,9 @@ extension DiskCache {
             file, accessed: facts.accessed > now ? now : nil, modified: facts.modified > now ? now : nil)
     }
 
-    // MARK: By itself
+    // MARK: Automatic sweeps
 
-    /// Sweeps in the background when the cache was used for long enough, or enough was written.
+    /// Starts a background sweep if the interval has passed or enough bytes were written.
     func sweepIfDue(written: Int) {
         let settings = configuration
         guard let interval = settings.sweepInterval else { return }

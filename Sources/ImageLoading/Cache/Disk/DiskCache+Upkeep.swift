@@ -1,28 +1,34 @@
 import CoderHost
 public import ImageModel
 
-/// Facts of one entry of a disk cache.
+/// Facts about one entry of a disk cache.
 ///
 /// - Units: bytes; dates in nanoseconds since 1970.
 public struct DiskCacheEntry: Sendable, Hashable {
+    /// Key of the entry.
     public var key: String
+    /// Path of the entry's file.
     public var path: String
-    /// Bytes of the picture.
+    /// Bytes of the image.
     public var byteCount: Int
-    /// Bytes that the file takes on the disk.
+    /// Bytes that the file occupies on the disk.
     public var size: Int
+    /// Date when the entry was stored.
     public var stored: Int64
+    /// Date of the last use.
     public var accessed: Int64
+    /// Attributes that were stored with the bytes.
     public var attributes: [String: String]
+    /// Whether extended data were stored with the bytes.
     public var hasExtendedData: Bool
-    /// Where the picture came from, if whoever stored it said so.
+    /// The URL of the image, if it was stored with the bytes.
     public var url: String? { attributes["url"] }
 }
 
 extension DiskCache {
-    /// How many entries there are, and the bytes that they take on the disk.
+    /// The number of entries and the bytes that they occupy on the disk.
     ///
-    /// - Complexity: one look at every entry's facts.
+    /// - Complexity: one `stat` call per entry.
     public var totals: (count: Int, size: Int) {
         var count = 0
         var size = 0
@@ -32,10 +38,13 @@ extension DiskCache {
         }
         return (count, size)
     }
+    /// The number of entries; see ``totals``.
     public var totalCount: Int { totals.count }
+    /// The bytes that all entries occupy on the disk; see ``totals``.
     public var totalSize: Int { totals.size }
 
-    /// Forgets all entries, and removes what was left unfinished; what could not be removed is the ``state`` then.
+    /// Removes all entries and all unfinished files of stopped processes; if a file cannot be removed, ``state``
+    /// reports it.
     public func clear() {
         guard isUsable(anew: true) else { return }
         let isMarked = files.isMarked()
@@ -43,7 +52,7 @@ extension DiskCache {
             let path = files.folder(folder)
             var names: [String] = []
             list(folder, isMarked) { name, occupant, _ in
-                if occupant == .temporary { _ = files.removeForsaken("\(path)/\(name)") }
+                if occupant == .temporary { _ = files.removeAbandoned("\(path)/\(name)") }
                 if occupant == .entry { names.append(name) }
             }
             for name in names {
@@ -56,7 +65,7 @@ extension DiskCache {
         }
     }
 
-    /// Tells of every entry that a look-up finds and whose facts can be read, without reading pictures, in no order.
+    /// Calls `body` for every entry that a lookup would find, in no particular order; images are not read.
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         let settings = configuration
         walk { path, name, facts in
@@ -64,13 +73,13 @@ extension DiskCache {
             guard case .entry(let entry) = outcome, EntryName(key: entry.tail.key).files.contains(name) else { return }
             body(
                 DiskCacheEntry(
-                    key: entry.tail.key, path: path, byteCount: entry.tail.pictureCount, size: facts.usage,
+                    key: entry.tail.key, path: path, byteCount: entry.tail.imageCount, size: facts.usage,
                     stored: entry.tail.stored, accessed: facts.accessed, attributes: entry.tail.attributes,
                     hasExtendedData: entry.tail.extended != nil))
         }
     }
 
-    /// All entries' files.
+    /// Visits the files of all entries.
     private func walk(_ body: (_ path: String, _ name: String, FileFacts) -> Void) {
         guard isUsable(anew: true) else { return }
         let isMarked = files.isMarked()
@@ -82,7 +91,7 @@ extension DiskCache {
         }
     }
 
-    /// Goes through one of the folders; one that cannot be read is noted.
+    /// Lists one of the folders; if it cannot be read, ``state`` reports it.
     func list(
         _ folder: String, _ isMarked: Bool, _ visit: (_ name: String, EntryStore.Occupant, FileFacts) -> Void
     ) {
@@ -95,11 +104,11 @@ extension DiskCache {
 
     // MARK: Moving
 
-    /// Takes over the entries of another directory, and removes it where nothing else is in it.
+    /// Moves the entries of another directory into this cache, and removes that directory if it is empty then.
     ///
-    /// Of two entries of one key the one that was stored later stays.
-    /// - Returns: how many entries came over.
-    /// - Throws: `.inputOutput` for the first one that could not be moved; it and those behind it are where they were.
+    /// If both caches have an entry for a key, the one that was stored later stays.
+    /// - Returns: the number of moved entries.
+    /// - Throws: `.inputOutput` for the first entry that cannot be moved; this entry and all later ones stay in place.
     @discardableResult
     public func moveEntries(from other: String) throws(CoderError) -> Int {
         var moved = 0
@@ -109,10 +118,10 @@ extension DiskCache {
         for folder in EntryName.folders {
             var entries: [(name: String, facts: FileFacts)] = []
             try? source.list(folder, isMarked: isMarked) { name, occupant, facts in
-                if occupant == .temporary { _ = source.removeForsaken("\(source.folder(folder))/\(name)") }
+                if occupant == .temporary { _ = source.removeAbandoned("\(source.folder(folder))/\(name)") }
                 if occupant == .entry { entries.append((name, facts)) }
             }
-            // Made where it is missing, and looked at, whoever has made it.
+            // Creates the folder if it is missing, and checks it again, because another process may have created it.
             if !entries.isEmpty { try makeFolders(folder) }
             for (name, facts) in entries {
                 let target = "\(files.folder(folder))/\(name)"
@@ -125,7 +134,7 @@ extension DiskCache {
             try? files.system.removeFolder(source.folder(folder))
         }
         if isMarked {
-            for name in [JanitorRecord.name, FolderMark.name] { try? files.system.unlink("\(other)/\(name)") }
+            for name in [SweepRecord.name, FolderMark.name] { try? files.system.unlink("\(other)/\(name)") }
         }
         try? files.system.removeFolder(other)
         return moved
@@ -154,11 +163,11 @@ extension DiskCache {
         } catch {
             guard error.isOtherDevice else { throw error }
             let outcome = files.read(path, keyHash: nil, .everything, maxCount: settings.maxEntrySize)
-            guard case .entry(let entry) = outcome, let picture = entry.picture else { return false }
+            guard case .entry(let entry) = outcome, let image = entry.image else { return false }
             let name = EntryName(key: entry.tail.key)
             try files.write(
-                name, picture, EntryFormat.encode(entry.tail, keyHash: name.keyHash),
-                EntryStore.Manner(
+                name, image, EntryFormat.encode(entry.tail, keyHash: name.keyHash),
+                EntryStore.WriteOptions(
                     isDurable: settings.isDurable, accessed: facts.accessed, modified: facts.modified))
             try files.system.unlink(path)
         }

@@ -1,48 +1,50 @@
 import CoderHost
 import ImageModel
 
-/// What ``DiskCache/verify(repair:)`` found; paths of files.
+/// The result of ``DiskCache/verify(repair:)``; lists contain file paths.
 public struct VerifyReport: Sendable, Hashable {
-    /// Entries that are as they were written.
+    /// Number of undamaged entries.
     public var sound = 0
+    /// Bytes on disk of the undamaged entries.
     public var soundSize = 0
-    /// Entries that are not; each is a miss for everybody who asks for it.
+    /// Damaged entries; a lookup treats each as a miss.
     public var damaged: [String] = []
-    /// Sound entries under a name that is another key's.
+    /// Undamaged entries under the name of another key.
     public var misplaced: [String] = []
-    /// Unfinished files of processes that were ended.
+    /// Unfinished files that stopped processes have left.
     public var forsaken: [String] = []
-    /// Links, folders and the like that keep entries from being stored where they belong.
+    /// Links, folders and other objects in the place of an entry or folder of the cache.
     public var obstacles: [String] = []
-    /// What no cache has put there; always left alone.
+    /// Files that no cache has created; they are never removed.
     public var foreign: [String] = []
-    /// What could not be read, so nothing is known of it.
+    /// Files that could not be read, so their state is unknown.
     public var unreadable: [String] = []
-    /// Files that were removed.
+    /// Number of removed files.
     public var removed = 0
 
+    /// Creates an empty report.
     public init() {}
 
-    /// Whether there is nothing to repair.
+    /// Whether nothing needs repair.
     public var isSound: Bool {
         [damaged, misplaced, forsaken, obstacles, unreadable].allSatisfy(\.isEmpty)
     }
 }
 
 extension DiskCache {
-    /// Reads every file and compares it with its checks.
+    /// Reads every file and compares it with its checksums.
     ///
-    /// - Parameter repair: removes entries that are damaged or misplaced, and unfinished files; of what stands in the way
-    ///   links and empty folders, which hold nothing.
+    /// - Parameter repair: removes damaged and misplaced entries, unfinished files of stopped processes, and links and
+    ///   empty folders in the place of entries.
     public func verify(repair: Bool = false) -> VerifyReport {
         var report = VerifyReport()
         guard isUsable(anew: true) else { return report }
         let isMarked = files.isMarked()
-        // It may be a link.
+        // The trailing "/." follows a link.
         try? files.system.list("\(directory)/.") { name, facts in
             let path = "\(directory)/\(name)"
-            // A folder may be another namespace.
-            if facts.kind == .folder || [JanitorRecord.name, FolderMark.name].contains(name) { return }
+            // Another folder may be another namespace.
+            if facts.kind == .folder || [SweepRecord.name, FolderMark.name].contains(name) { return }
             if EntryName.folders.contains(name) {
                 examineObstacle(path, facts, repair && isMarked, &report)
             } else {
@@ -65,10 +67,10 @@ extension DiskCache {
 
     private func examineTemporary(_ path: String, _ repair: Bool, _ report: inout VerifyReport) {
         if repair {
-            guard files.removeForsaken(path) else { return }
+            guard files.removeAbandoned(path) else { return }
             report.removed += 1
             report.forsaken.append(path)
-        } else if files.isForsaken(path) {
+        } else if files.isAbandoned(path) {
             report.forsaken.append(path)
         }
     }
@@ -79,13 +81,13 @@ extension DiskCache {
         do throws(SystemError) {
             switch facts.kind {
             case .link: try files.system.unlink(path)
-            // It goes only where it is empty.
+            // Fails if the folder is not empty.
             case .folder: try files.system.removeFolder(path)
             default: return
             }
             report.removed += 1
         } catch {
-            // It is in the report.
+            // The report already contains it.
         }
     }
 

@@ -3,50 +3,50 @@ import CoderHost
 import ImageProcessing
 import Synchronization
 
-/// Keeps bytes on disk, in plain files and without a database.
+/// Stores bytes on disk in plain files, without a database.
 ///
-/// The file system is the index. The name of an entry follows from its key, so it is found without looking at any
-/// other, in a folder of any size. There is nothing that could disagree with the files, be rebuilt after a crash, or
-/// be locked by another process, and nothing of it is in memory. What a database would add (many small values in few
-/// files, queries) a cache of pictures does not need; what it would take (a second copy of each picture on its way, one
-/// writer at a time, a log that has to be gone over after a kill) it would notice.
+/// The file system is the index: the key determines the name of an entry's file, so a lookup opens one file, for any
+/// number of entries. No separate index can contradict the files, need a rebuild after a crash, be locked by
+/// another process, or use memory. A database would add queries and small values packed into few files, which an image
+/// cache does not need. It would also copy each image twice, allow one writer at a time, and replay its log after a
+/// kill.
 ///
-/// An entry is one file: the picture as it came, so that any program opens it, and behind it what belongs to it and a
-/// check of everything. Files are put in place when they are complete. Whatever is wrong with one (damaged, short, of
-/// another key or version) makes it a miss, never wrong bytes, and it is removed.
+/// An entry is one file. It begins with the unchanged image, so any program can open it; the metadata and the checksums
+/// follow. A file gets its final name only when it is complete. A file that is damaged, too short, or of another key or
+/// version counts as a miss and is removed. A lookup never returns wrong bytes.
 ///
-/// Any number of processes may use a directory; only sweeping is done by one at a time. Readers never wait. A directory of
-/// another user, or one that others may write to, is not used (``examine()``).
-/// - Concurrency: any thread; calls wait for storage, so they do not belong on threads that tasks share.
+/// Any number of processes may use a directory, and readers never wait. One process at a time sweeps. The cache rejects
+/// a directory that belongs to another user or that other users may write to (``examine()``).
+/// - Concurrency: any thread. Calls block on storage, so do not make them on the threads that Swift tasks share.
 public final class DiskCache: Sendable {
     /// Whether entries can be read and stored.
     public enum State: Sendable, Hashable {
         case working
-        /// What went wrong last, and what would help; every call tries again.
+        /// The last failure with its hint; every call tries again.
         case degraded(CoderError)
     }
 
     private struct Status {
         var configuration: DiskCacheConfiguration
         var trouble: (error: CoderError, isReading: Bool)?
-        /// What keeps the folder from being used at all.
+        /// The reason why the folder must not be used.
         var objection: CoderError?
-        /// Whether the folder was there when it was examined, and nothing was wrong with it.
+        /// Whether the folder existed and was acceptable when it was examined.
         var isExamined = false
         var written = 0
-        /// When the last sweep began, on the clock of the calendar; nil before that was looked up.
+        /// Calendar time of the last sweep's start; nil before it was looked up.
         var swept: Int64?
         var isSweeping = false
     }
 
-    /// Where the entries are, the namespace included.
+    /// The directory of the entries, including the namespace.
     public let directory: String
     let files: EntryStore
     private let status: Mutex<Status>
 
-    /// A cache in a directory that is made when something is stored.
+    /// Creates a cache; its directory is created when the first entry is stored.
     ///
-    /// - Parameter namespace: the folder in it, for those who share a directory but no entries; nil is none.
+    /// - Parameter namespace: a subfolder that separates the entries of several users of the directory; nil for none.
     public convenience init(
         directory: String, namespace: String? = nil,
         configuration: DiskCacheConfiguration = DiskCacheConfiguration()
@@ -66,45 +66,46 @@ public final class DiskCache: Sendable {
         status = Mutex(Status(configuration: configuration))
     }
 
-    /// A name of one folder, whatever the namespace is called.
+    /// Returns the folder name for a namespace; a namespace that is not a valid name becomes a hash.
     private static func folderName(_ namespace: String) -> String {
         isFolderName(namespace) ? namespace : EntryName(key: namespace).digits
     }
 
-    /// Whether a namespace's folder has its name.
+    /// Whether a namespace can be used as a folder name.
     package static func isFolderName(_ namespace: String) -> Bool {
         let isPlain = namespace.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
         return isPlain && !namespace.isEmpty && !namespace.hasPrefix(".") && namespace.utf8.count <= 200
     }
 
-    /// The directory of a user's caches: `$XDG_CACHE_HOME/coderhost`, or else `.cache/coderhost` in `$HOME`, or in the
-    /// home that the system's list of users names; nil for a user without one.
+    /// The user's default cache directory; nil if the user has no home directory.
+    ///
+    /// It is `$XDG_CACHE_HOME/coderhost`, or else `.cache/coderhost` in `$HOME` or in the home of the user database.
     public static var standardDirectory: String? {
         if let folder = environment("XDG_CACHE_HOME"), folder.hasPrefix("/") { return "\(folder)/coderhost" }
         return [environment("HOME"), homeOfUser()].compactMap { $0 }.first { $0.hasPrefix("/") }
             .map { "\($0)/.cache/coderhost" }
     }
 
-    /// May be changed at any time.
+    /// The configuration; it may be changed at any time.
     public var configuration: DiskCacheConfiguration {
         get { status.withLock { $0.configuration } }
         set { status.withLock { $0.configuration = newValue } }
     }
 
-    /// Whether it works; a caller that finds it does not may keep more in memory.
+    /// Whether the cache works; a caller may keep more in memory while it does not.
     public var state: State {
         status.withLock { $0.objection ?? $0.trouble?.error }.map { State.degraded($0) } ?? .working
     }
 
-    /// Finds out whether the directory may be used, before anything in it is believed or changed.
+    /// Checks whether the directory may be used, before any entry is trusted or changed.
     ///
-    /// It has to belong to this user or to root, as has the one that it stands in, and nobody else may write to it.
-    /// Nothing is wrong with one that does not exist yet; it is made for this user alone. Every call does this until it
-    /// succeeds, then whatever looks through all of the cache, and whatever finds that the directory is gone.
-    /// - Throws: `.inputOutput`, with the remedy; every look-up is a miss then, and nothing is stored or removed.
+    /// The directory and its parent must belong to this user or to root, and no other user may write to the directory.
+    /// A missing directory is acceptable; it is created for this user alone. Every call repeats this check until it
+    /// succeeds. Operations on the whole cache check again, and so does a call that finds the directory missing.
+    /// - Throws: `.inputOutput` with a hint; then every lookup is a miss, and nothing is stored or removed.
     public func examine() throws(CoderError) { _ = try examine(anew: true) }
 
-    /// False where there is no directory.
+    /// Returns false if the directory does not exist.
     func examine(anew: Bool) throws(CoderError) -> Bool {
         if !anew, status.withLock({ $0.isExamined }) { return true }
         do throws(CoderError) {
@@ -117,31 +118,31 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Whether nothing speaks against using the directory.
+    /// Whether the directory passed the check or does not exist yet.
     func isUsable(anew: Bool = false) -> Bool { (try? examine(anew: anew)) != nil }
 
     // MARK: Entries
 
-    /// The file of a key's entry, whether or not there is one.
+    /// Returns the path of a key's entry, whether it exists or not.
     public func path(for key: String) -> String { files.path(EntryName(key: key)) }
 
-    /// The bytes of a key and what was stored with them; nil where there are none, or none that are whole.
+    /// Returns the bytes and metadata of a key; nil if there are none or they are damaged.
     ///
-    /// - Complexity: O(1) whatever the number of entries.
+    /// - Complexity: O(1), independent of the number of entries.
     public func data(for key: String) -> CachedData? {
         let settings = configuration
         let name = EntryName(key: key)
         let entry = find(name, .everything, settings, isUse: settings.expiry != .changed)
         sweepIfDue(written: 0)
-        if let entry, let picture = entry.picture {
-            return CachedData(picture, extended: entry.tail.extended, attributes: entry.tail.attributes)
+        if let entry, let image = entry.image {
+            return CachedData(image, extended: entry.tail.extended, attributes: entry.tail.attributes)
         }
         return extraPaths(name, settings).lazy.compactMap { [files] in
             files.readForeign($0, keyHash: name.keyHash, maxCount: settings.maxEntrySize)
         }.first
     }
 
-    /// Whether there is a file for the key; ``data(for:)`` may still find that it is damaged.
+    /// Whether a file exists for the key; ``data(for:)`` may still find that it is damaged.
     public func contains(_ key: String) -> Bool {
         let name = EntryName(key: key)
         let own = isUsable() ? name.files.map { "\(files.folder(name.folder))/\($0)" } : []
@@ -149,26 +150,26 @@ public final class DiskCache: Sendable {
             .contains { (try? files.system.facts(at: $0))?.kind == .regular }
     }
 
-    /// Keeps bytes, instead of what the key had.
+    /// Stores bytes, replacing an older entry of the key.
     ///
-    /// - Throws: `.inputOutput` when they could not be kept, with the remedy; `.limitExceeded` for an entry that is too
-    ///   large. Nothing of it is left then, and an older entry stays.
+    /// - Throws: `.inputOutput` with a hint when the bytes cannot be stored; `.limitExceeded` when the entry is too
+    ///   large. In both cases an older entry stays.
     public func store(_ data: CachedData, for key: String) throws(CoderError) {
         let settings = configuration
         let name = EntryName(key: key)
         let tail = EntryFormat.Tail(
             key: key, extended: data.extended, attributes: data.attributes, stored: files.system.now(),
-            picture: data.bytes.withSpan { ContentCheck(of: $0) }, pictureCount: data.bytes.count)
+            image: data.bytes.withSpan { ContentCheck(of: $0) }, imageCount: data.bytes.count)
         let behind = EntryFormat.encode(tail, keyHash: name.keyHash)
         let count = data.bytes.count + behind.count
         if count > settings.maxEntrySize {
             throw .limit("cache entry", allowed: settings.maxEntrySize, requested: count)
         }
-        try write(name, data.bytes, behind, EntryStore.Manner(isDurable: settings.isDurable))
+        try write(name, data.bytes, behind, EntryStore.WriteOptions(isDurable: settings.isDurable))
         sweepIfDue(written: count)
     }
 
-    /// Forgets the key's entry.
+    /// Removes the key's entry.
     public func remove(_ key: String) {
         guard isUsable() else { return }
         let name = EntryName(key: key)
@@ -182,23 +183,23 @@ public final class DiskCache: Sendable {
         }
     }
 
-    // MARK: What is stored beside the bytes
+    // MARK: Metadata of an entry
 
-    /// The extended data of a key's entry.
+    /// Returns the extended data of a key's entry.
     public func extendedData(for key: String) -> [UInt8]? {
         find(EntryName(key: key), .tail, configuration, isUse: false)?.tail.extended
     }
 
-    /// Changes the extended data of a key's entry, and neither its bytes nor its dates; nil removes them.
+    /// Replaces the extended data of a key's entry and keeps its bytes and dates; nil removes them.
     ///
-    /// - Throws: `.notFound` without an entry; `.inputOutput`; `.limitExceeded`.
+    /// - Throws: `.notFound` if there is no entry; `.inputOutput`; `.limitExceeded`.
     public func setExtendedData(_ extended: [UInt8]?, for key: String) throws(CoderError) {
         try change(key) { $0.extended = extended }
     }
 
-    /// Changes the attributes of a key's entry, and neither its bytes nor its dates.
+    /// Replaces the attributes of a key's entry and keeps its bytes and dates.
     ///
-    /// - Throws: `.notFound` without an entry; `.inputOutput`; `.limitExceeded`.
+    /// - Throws: `.notFound` if there is no entry; `.inputOutput`; `.limitExceeded`.
     public func setAttributes(_ attributes: [String: String], for key: String) throws(CoderError) {
         try change(key) { $0.attributes = attributes }
     }
@@ -207,30 +208,30 @@ public final class DiskCache: Sendable {
         let settings = configuration
         let name = EntryName(key: key)
         _ = try examine(anew: false)
-        // Whoever stores a new entry meanwhile wins; then that one is changed.
+        // If another process stores a new entry meanwhile, the change is repeated on the new entry.
         for _ in 0..<16 {
-            guard let entry = find(name, .everything, settings, isUse: false), let picture = entry.picture else {
+            guard let entry = find(name, .everything, settings, isUse: false), let image = entry.image else {
                 throw CoderError(
-                    .notFound, "the disk cache has no entry of this key", hint: "store the bytes first")
+                    .notFound, "the disk cache has no entry for this key", hint: "store the bytes first")
             }
             var tail = entry.tail
             body(&tail)
             let behind = EntryFormat.encode(tail, keyHash: name.keyHash)
-            let count = picture.count + behind.count
+            let count = image.count + behind.count
             if count > settings.maxEntrySize {
                 throw .limit("cache entry", allowed: settings.maxEntrySize, requested: count)
             }
-            let manner = EntryStore.Manner(
+            let writeOptions = EntryStore.WriteOptions(
                 isDurable: settings.isDurable, accessed: entry.facts.accessed, modified: entry.facts.modified,
                 onlyReplacing: entry.facts)
-            if try write(name, picture, behind, manner) { return }
+            if try write(name, image, behind, writeOptions) { return }
         }
         throw note(.replaced, at: files.path(name), isReading: false)
     }
 
-    // MARK: Parts
+    // MARK: Implementation
 
-    /// The entry under the best of its names.
+    /// Reads the entry under the first of its names that has one.
     func find(
         _ name: EntryName, _ part: EntryStore.Part, _ settings: DiskCacheConfiguration, isUse: Bool
     ) -> EntryStore.Entry? {
@@ -244,9 +245,9 @@ public final class DiskCache: Sendable {
                 noteSuccess(isReading: true)
                 return entry
             case .missing: continue
-            // Nobody but a cache has files of this very name, so no mark of the folder is asked for.
+            // Only a cache creates files with such a name, so the mark of the folder need not be checked.
             case .damaged(let facts): files.discard(path, in: name.folder, facts)
-            // Another limit may have been in force when it was stored.
+            // The entry may have been stored under a higher limit.
             case .unreadable(.tooLarge): continue
             case .unreadable(let error): note(error, at: path, isReading: true)
             }
@@ -254,10 +255,10 @@ public final class DiskCache: Sendable {
         return nil
     }
 
-    /// False where `onlyReplacing` says that there is something newer.
+    /// Returns false if `onlyReplacing` is set and the entry has been replaced.
     @discardableResult
     private func write(
-        _ name: EntryName, _ picture: [UInt8], _ behind: [UInt8], _ manner: EntryStore.Manner
+        _ name: EntryName, _ image: [UInt8], _ behind: [UInt8], _ writeOptions: EntryStore.WriteOptions
     ) throws(CoderError) -> Bool {
         var hasMadeRoom = false
         var attempts = 0
@@ -268,11 +269,11 @@ public final class DiskCache: Sendable {
                     attempts += 1
                     try files.makeFolders(name.folder)
                 } else {
-                    try files.write(name, picture, behind, manner)
+                    try files.write(name, image, behind, writeOptions)
                 }
             } catch {
-                if error == .replaced || manner.onlyReplacing != nil && error.isMissing { return false }
-                // In a new cache, and in one that somebody has just removed.
+                if error == .replaced || writeOptions.onlyReplacing != nil && error.isMissing { return false }
+                // The folder is missing in a new cache, and in one that another process has just removed.
                 if error.isMissing, attempts < 3 {
                     lacksFolder = true
                     continue
@@ -285,7 +286,7 @@ public final class DiskCache: Sendable {
                 throw note(error, at: files.path(name), isReading: false)
             }
             if !lacksFolder { break }
-            // Somebody else may have been faster at making it, or has removed it again.
+            // Another process may have created the folder, or removed it again.
             lacksFolder = !(try examine(anew: true)) && attempts < 3
         }
         noteSuccess(isReading: false)
@@ -320,18 +321,18 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Whether the caller is to sweep; it says when that has ended.
+    /// Whether the caller must sweep; the caller then calls ``sweepHasEnded()``.
     func isSweepDue(written: Int, patience: Int64, bytes: Int) -> Bool {
         let now = files.system.now()
         if status.withLock({ $0.swept == nil }) {
-            // Another process, or this one before it was started again, may have done it not long ago.
+            // Another process, or an earlier run of this one, may have swept recently.
             let last = files.lastSweep() ?? .min
             status.withLock { if $0.swept == nil { $0.swept = last } }
         }
         return status.withLock { state in
             state.written = state.written.addingReportingOverflow(written).partialValue
             guard !state.isSweeping, let swept = state.swept else { return false }
-            // A clock that went back is no reason to wait for it.
+            // After the clock was set back, the sweep does not wait for the old time.
             let isTime = swept == .min || now < swept || now - swept >= patience
             guard isTime || state.written >= bytes else { return false }
             state.isSweeping = true

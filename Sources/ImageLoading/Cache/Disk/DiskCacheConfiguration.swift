@@ -1,37 +1,42 @@
-/// How much a disk cache keeps, for how long, and how sure it is of it.
+/// Size, age and durability limits of a disk cache.
 public struct DiskCacheConfiguration: Sendable {
-    /// The date that an entry's age is counted from.
+    /// The date from which an entry's age is counted.
     public enum Expiry: Sendable, Hashable, CaseIterable {
-        /// When it was read last, or stored.
+        /// Date of the last read or store.
         case accessed
-        /// When it was stored.
+        /// Date of the last store.
         case modified
-        /// When it was stored, too, unless another program has changed the file since.
+        /// Date of the last store, or an earlier date if another program has changed the file since.
         case created
-        /// When anything of it changed: its bytes, what is stored beside them, its name.
+        /// Date of the last change of the bytes, the metadata or the name.
         case changed
     }
 
-    /// The age at which an entry goes; zero lets all of them go, a negative one none.
+    /// The age at which an entry is removed; zero removes every entry, a negative age none.
     public var maxAge = Duration.seconds(7 * 24 * 3600)
-    /// Bytes on the disk, whole blocks counted, above which the oldest entries go until less than half is left; 0 is
-    /// without limit.
+    /// Limit for the bytes on disk, in whole blocks; 0 for no limit.
+    ///
+    /// Above it, a sweep removes the oldest entries until less than half of the limit is left.
     public var maxSize = 0
+    /// The date from which the age is counted.
     public var expiry = Expiry.accessed
-    /// Whether an entry is sure to survive a loss of power when it is stored; without it only whole entries are seen
-    /// after that, but the last ones may be missing.
+    /// Whether a stored entry survives a power loss.
+    ///
+    /// Without it, the last entries may be missing after a power loss, but every entry that is found is complete.
     public var isDurable = false
-    /// Bytes of one entry, above which it is neither stored nor read.
+    /// Limit for the bytes of one entry; larger ones are neither stored nor read.
     public var maxEntrySize = 512 << 20
-    /// How long the cache is used between two sweeps in the background; nil leaves them to the application.
+    /// The time between two background sweeps while the cache is used; nil for no background sweeps.
     public var sweepInterval: Duration? = .seconds(30 * 60)
-    /// Bytes after which such a sweep comes earlier; nil is an eighth of ``maxSize``.
+    /// Bytes written since the last sweep that start the next one earlier; nil for an eighth of ``maxSize``.
     public var sweepBytes: Int?
-    /// Folders that are looked into after the cache's own, and never written to: other caches, or files of an
-    /// application under the names that ``DiskCache/path(for:)`` ends with. Files under names of their own are what
-    /// ``ImageCacheConfiguration/additionalPaths`` is for. Whose they are and who may write to them is not looked at:
-    /// whoever names a folder here trusts it.
+    /// Folders that are searched after the cache's own folder and never written to.
+    ///
+    /// They contain other caches, or files whose names end like ``DiskCache/path(for:)``. For files with other names,
+    /// use ``ImageCacheConfiguration/additionalPaths``. Owner and permissions of these folders are not checked, so name
+    /// only folders that you trust.
     public var extraDirectories: [String] = []
 
+    /// Creates the default configuration.
     public init() {}
 }

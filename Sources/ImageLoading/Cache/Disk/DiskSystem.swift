@@ -1,7 +1,7 @@
 import CoderHost
 import ImageProcessing
 
-/// What a file system says of a file.
+/// The facts that a file system reports about a file.
 ///
 /// - Units: bytes, and nanoseconds since 1970.
 struct FileFacts: Sendable, Hashable {
@@ -15,77 +15,77 @@ struct FileFacts: Sendable, Hashable {
     var accessed: Int64 = 0
     var modified: Int64 = 0
     var changed: Int64 = 0
-    /// 0 where the file system does not know it.
+    /// 0 if the file system does not report it.
     var born: Int64 = 0
-    /// Who owns it, and what they and others may do with it.
+    /// The file's owner.
     var owner: UInt32 = 0
     var group: UInt32 = 0
     var permissions: UInt32 = 0o700
 
-    /// What the file takes on the disk: the one meaning of size in the whole cache.
+    /// Bytes that the file occupies on the disk; every size limit of the cache uses this number.
     ///
-    /// A file system that keeps small files in its tables, or does not tell, counts no block for them.
+    /// Some file systems keep small files in their tables, or report no blocks; then the file's size counts.
     var usage: Int { allocated > 0 ? allocated : size }
 
-    /// Whether it is the file that these facts were asked of before, not a newer one under its name.
+    /// Whether both facts describe the same file, rather than a newer one under the same name.
     func isSameFile(as other: FileFacts) -> Bool {
         inode == other.inode && size == other.size && modified == other.modified
     }
 }
 
-/// The calls that a disk cache makes; a test puts a disk of its own in their place.
+/// The system calls of a disk cache; tests replace them by a simulated disk.
 ///
-/// - Concurrency: any thread; every call may block, but for ``lock(_:_:)``.
+/// - Concurrency: any thread; every call except ``lock(_:_:)`` may block.
 protocol DiskSystem: Sendable {
     /// Nanoseconds since 1970.
     func now() -> Int64
-    /// Nanoseconds since this machine was started, and which start that was; nil where nobody can tell.
+    /// Nanoseconds since this machine was started, and the id of that start; nil if the system does not report them.
     func running() -> (boot: String, time: Int64)?
-    /// Whose files this process makes.
+    /// The user and group of new files.
     func user() -> (id: UInt32, group: UInt32)
-    /// Waits for a moment, for somebody else to be done.
+    /// Waits for a moment, so that another process can finish.
     func pause()
 
-    /// Opens a file for reading without changing the date of its last use.
+    /// Opens a file for reading without changing its access date.
     func open(_ path: String) throws(SystemError) -> Int32
     func openFolder(_ path: String) throws(SystemError) -> Int32
-    /// Opens for reading and writing a file that exists to be locked; makes it where it is missing.
+    /// Opens the lock file for reading and writing; creates it if it is missing.
     func openLock(_ path: String) throws(SystemError) -> Int32
-    /// A file of this user alone that has no name yet and is gone with its descriptor.
+    /// Creates a file without a name for this user alone; it vanishes when its descriptor is closed.
     func createUnnamed(in folder: String) throws(SystemError) -> Int32
-    /// A file of this user alone, under a name that nothing had.
+    /// Creates a file for this user alone; fails if the name exists.
     func create(_ path: String) throws(SystemError) -> Int32
     func close(_ file: Int32)
 
     /// Reads up to `count` bytes; fewer at the end of the file.
     func read(_ file: Int32, at offset: Int, count: Int) throws(SystemError) -> [UInt8]
-    /// Writes some of the bytes; answers how many.
+    /// Writes some of the bytes; returns how many.
     func write(_ file: Int32, _ bytes: RawSpan, at offset: Int) throws(SystemError) -> Int
     func facts(_ file: Int32) throws(SystemError) -> FileFacts
     func facts(at path: String) throws(SystemError) -> FileFacts
-    /// Sets dates; nil keeps one.
+    /// Sets dates; nil keeps a date.
     func setDates(_ file: Int32, accessed: Int64?, modified: Int64?) throws(SystemError)
-    /// Marks an open file as in use until it is closed, however the process ends; throws `EWOULDBLOCK` at once.
+    /// Locks an open file until it is closed or the process ends; throws `EWOULDBLOCK` instead of waiting.
     func lock(_ file: Int32, _ kind: DiskLock) throws(SystemError)
-    /// Returns when the bytes of a file, or the names in a folder, are on the disk.
+    /// Waits until the bytes of a file, or the names in a folder, are on the disk.
     func synchronize(_ file: Int32, isFolder: Bool) throws(SystemError)
 
-    /// Gives a file without a name one that nothing has.
+    /// Gives a name to an unnamed file; fails if the name exists.
     func giveName(_ file: Int32, _ path: String) throws(SystemError)
     func rename(_ path: String, to other: String) throws(SystemError)
     func unlink(_ path: String) throws(SystemError)
     func makeFolder(_ path: String) throws(SystemError)
     func removeFolder(_ path: String) throws(SystemError)
-    /// What stands in a folder, in any order; what vanishes meanwhile is left out.
+    /// Lists a folder in any order; leaves out files that vanish meanwhile.
     func list(_ folder: String, _ visit: (_ name: String, FileFacts) -> Void) throws(SystemError)
 }
 
 enum DiskLock: Sendable, Hashable { case shared, exclusive }
 
 extension DiskSystem {
-    /// Tries for a while to get a lock; false where somebody keeps it.
+    /// Tries to get a lock several times; returns false if another process keeps it.
     ///
-    /// Where the file system has no locks, everybody gets one.
+    /// If the file system does not support locks, it returns true.
     func lock(_ file: Int32, _ kind: DiskLock, attempts: Int) -> Bool {
         for attempt in 1...attempts {
             do throws(SystemError) {
@@ -99,9 +99,9 @@ extension DiskSystem {
         return false
     }
 
-    /// Reads exactly so many bytes.
+    /// Reads exactly `count` bytes.
     ///
-    /// - Throws: `EIO` where the file has fewer.
+    /// - Throws: `EIO` if the file has fewer.
     func readAll(_ file: Int32, at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
         var bytes = try read(file, at: offset, count: count)
         while bytes.count < count {

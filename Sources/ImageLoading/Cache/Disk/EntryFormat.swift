@@ -1,34 +1,34 @@
+import HostSystem
 import ImageProcessing
 
-/// What stands behind the bytes of a picture in an entry's file.
+/// The metadata behind the image bytes in an entry's file.
 ///
-///     picture     B bytes, as they came, so that every other program can open the file
-///     extended    E bytes: what the application wants to have back
-///     attributes  A bytes: the key, a number of pairs, and each pair's name and value; every text behind its length
+///     image       B bytes, unchanged, so that every other program can open the file
+///     extended    E bytes: data of the application
+///     attributes  A bytes: the key, a number of pairs, and each pair's name and value; every text follows its length
 ///     trailer     112 bytes:
 ///         BBBBBBBB EEEEEEEE AAAAAAAA     lengths
 ///         KKKKKKKK KKKKKKKK KKKKKKKK KKKKKKKK   SHA-256 of the key
-///         SSSSSSSS                       when it was stored, nanoseconds since 1970
-///         PPPPPPPP PPPPPPPP              check of the picture
-///         VVVV FFFF                      version; flags: 1 = there are extended data
-///         CCCCCCCC CCCCCCCC              check of extended, attributes, and the trailer up to here
-///         89 'C' 'H' 'C' 'E' 0D 0A 1A    a transfer as text, or one of 7 bits, changes it
+///         SSSSSSSS                       date when it was stored, nanoseconds since 1970
+///         PPPPPPPP PPPPPPPP              checksum of the image
+///         VVVV FFFF                      version; flags: 1 = has extended data
+///         CCCCCCCC CCCCCCCC              checksum of extended, attributes, and the trailer up to here
+///         89 'C' 'H' 'C' 'E' 0D 0A 1A    magic; text-mode or 7-bit copies of the file damage it
 ///
-/// Numbers are little endian. The two checks make it possible to read and change what is behind the picture without
-/// reading the picture.
+/// Numbers are little endian. With two checksums, the metadata can be read and changed without reading the image.
 enum EntryFormat {
     static let trailerCount = 112
     static let version: UInt32 = 1
     static let magic: [UInt8] = [0x89, 0x43, 0x48, 0x43, 0x45, 0x0D, 0x0A, 0x1A]
 
-    /// Everything behind a picture.
+    /// Everything behind an image.
     struct Tail: Sendable, Hashable {
         var key: String
         var extended: [UInt8]?
         var attributes: [String: String]
         var stored: Int64
-        var picture: ContentCheck
-        var pictureCount: Int
+        var image: ContentCheck
+        var imageCount: Int
     }
 
     /// The bytes of a tail.
@@ -37,17 +37,17 @@ enum EntryFormat {
         let extendedCount = bytes.count
         bytes.append(text: tail.key)
         bytes.append(littleEndian: UInt32(tail.attributes.count))
-        // The same entry is the same file.
+        // Sorted, so that equal entries make equal files.
         for (name, value) in tail.attributes.sorted(by: { $0.key < $1.key }) {
             bytes.append(text: name)
             bytes.append(text: value)
         }
         let attributesCount = bytes.count - extendedCount
-        for count in [tail.pictureCount, extendedCount, attributesCount] { bytes.append(littleEndian: UInt64(count)) }
+        for count in [tail.imageCount, extendedCount, attributesCount] { bytes.append(littleEndian: UInt64(count)) }
         bytes += keyHash
         bytes.append(littleEndian: UInt64(bitPattern: tail.stored))
-        bytes.append(littleEndian: tail.picture.low)
-        bytes.append(littleEndian: tail.picture.high)
+        bytes.append(littleEndian: tail.image.low)
+        bytes.append(littleEndian: tail.image.high)
         bytes.append(littleEndian: version)
         bytes.append(littleEndian: UInt32(tail.extended == nil ? 0 : 1))
         let check = bytes.withSpan { ContentCheck(of: $0) }
@@ -56,16 +56,16 @@ enum EntryFormat {
         return bytes + magic
     }
 
-    /// The trailer, checked for what can be checked without the rest.
+    /// The trailer, with the checks that need no other bytes.
     struct Trailer {
-        var pictureCount: Int
+        var imageCount: Int
         var extendedCount: Int
         var attributesCount: Int
         var keyHash: [UInt8]
-        /// Bytes behind the picture, the trailer among them.
+        /// Bytes behind the image, including the trailer.
         var tailCount: Int { extendedCount + attributesCount + trailerCount }
 
-        /// Nil unless the bytes end with a trailer of this version whose lengths make up the file.
+        /// Returns nil unless the bytes end with a trailer of this version and its lengths add up to the file size.
         init?(endOf bytes: [UInt8], fileCount: Int) {
             guard bytes.count >= trailerCount, bytes.suffix(8).elementsEqual(magic) else { return nil }
             var reader = Reader(bytes[(bytes.count - trailerCount)...])
@@ -80,11 +80,11 @@ enum EntryFormat {
                 sum = next
             }
             guard sum == fileCount else { return nil }
-            (pictureCount, extendedCount, attributesCount) = counts
+            (imageCount, extendedCount, attributesCount) = counts
             keyHash = Array(hash)
         }
 
-        /// What the bytes behind the picture say; nil where they are damaged.
+        /// Decodes the bytes behind the image; nil if they are damaged.
         func tail(_ bytes: [UInt8]) -> Tail? {
             guard bytes.count == tailCount else { return nil }
             let checked = Array(bytes.dropLast(24))
@@ -94,28 +94,28 @@ enum EntryFormat {
                 let key = try reader.text()
                 var attributes: [String: String] = [:]
                 for _ in 0..<(try reader.number(UInt32.self)) { attributes[try reader.text()] = try reader.text() }
-                // Lengths are gone over again to get to the trailer.
+                // The attributes must end exactly where the trailer begins.
                 guard reader.place == extendedCount + attributesCount else { throw Damage() }
                 try reader.skip(24 + 32)
                 let stored = Int64(bitPattern: try reader.number(UInt64.self))
-                let picture = ContentCheck(low: try reader.number(), high: try reader.number())
+                let image = ContentCheck(low: try reader.number(), high: try reader.number())
                 try reader.skip(4)
                 let flags = try reader.number(UInt32.self)
                 let check = ContentCheck(low: try reader.number(), high: try reader.number())
                 guard check == checked.withSpan({ ContentCheck(of: $0) }), flags <= 1 else { throw Damage() }
                 return Tail(
                     key: key, extended: flags & 1 == 0 ? nil : Array(extended), attributes: attributes, stored: stored,
-                    picture: picture, pictureCount: pictureCount)
+                    image: image, imageCount: imageCount)
             }()
         }
     }
 
     private struct Damage: Error {}
 
-    /// Goes through bytes and never beyond them.
+    /// Reads values from bytes, with bounds checks.
     private struct Reader {
         let bytes: ArraySlice<UInt8>
-        /// Bytes that were read.
+        /// Number of bytes read so far.
         private(set) var place = 0
 
         init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }

@@ -1,11 +1,11 @@
 import CoderHost
 
-/// The place of an entry in a cache: `3f/3fa9…c1.jpg`.
+/// The folder and file name of an entry in a cache: `3f/3fa9…c1.jpg`.
 ///
-///     3f      folder: the first two digits, so that no folder of 100,000 entries has more than some 400; listing and
-///             removing is up to twice as fast as in one folder, and writers do not wait for each other
+///     3f      folder: the first two digits. Of 100,000 entries about 400 are in one folder; listing and removing are
+///             up to twice as fast as in a single folder, and writers do not wait for each other.
 ///     3fa9…c1 32 digits: the first half of the key's SHA-256
-///     .jpg    the key's extension, so that other programs know what the file is
+///     .jpg    the key's extension, so that other programs recognize the file
 struct EntryName: Sendable, Hashable {
     /// All 32 bytes of the key's hash.
     let keyHash: [UInt8]
@@ -23,20 +23,20 @@ struct EntryName: Sendable, Hashable {
 
     var folder: String { String(digits.prefix(2)) }
     var file: String { digits + suffix }
-    /// The names under which the entry may stand, the best first.
+    /// The names that the entry's file may have, the preferred one first.
     var files: [String] { suffix.isEmpty ? [digits] : [file, digits] }
 
-    /// All names of folders.
+    /// The names of all folders.
     static let folders: [String] = (0...255).map { SHA256.hex([UInt8($0)]) }
 
-    /// Whether an entry may have this name in this folder.
+    /// Whether the name is a valid entry name in this folder.
     static func isEntry(_ name: String, in folder: String) -> Bool {
         let bytes = name.utf8
         guard bytes.count >= 32, name.hasPrefix(folder) else { return false }
         return bytes.prefix(32).allSatisfy(isDigit) && (bytes.count == 32 || bytes.dropFirst(32).first == dot)
     }
 
-    /// A name for a file that is still being written; it says nothing about its content.
+    /// Returns a random name for a file that is still being written.
     func temporary() -> String {
         Self.temporaryPrefix + String(UInt64.random(in: .min ... .max), radix: 16) + Self.temporarySuffix
     }
@@ -59,18 +59,18 @@ struct EntryName: Sendable, Hashable {
 // MARK: The extension
 
 extension EntryName {
-    /// A dot and the extension of a key; empty where it has none, or one that no file name can have.
+    /// Returns a dot and the extension of a key; empty if there is none, or if it cannot be part of a file name.
     static func suffix(of key: String) -> String {
         let bytes = Array(key.utf8)
         var kept = fileExtension(of: path(ofURL: bytes).map(undoingEscapes) ?? bytes)
-        // What separates folders, and what no terminal should be made to print.
+        // Path separators, ":" and control characters, which a terminal should not receive.
         kept.removeAll { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") }
         let text = String(decoding: kept, as: UTF8.self)
         // A name has at most 255 bytes.
         return text.isEmpty || text.utf8.count > 255 - 33 ? "" : ".\(text)"
     }
 
-    /// What follows the last dot of the last part of a path.
+    /// Returns the text after the last dot of the last path component.
     private static func fileExtension(of path: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         var end = path.endIndex
@@ -80,7 +80,7 @@ extension EntryName {
         return Array(name[(at + 1)...])
     }
 
-    /// The path of an URL without parameters, query and fragment; nil where the bytes are no URL.
+    /// Returns the path of a URL without parameters, query and fragment; nil if the bytes are not a URL.
     private static func path(ofURL bytes: [UInt8]) -> [UInt8]? {
         guard bytes.allSatisfy(isOfURL) else { return nil }
         var rest = bytes.prefix { $0 != UInt8(ascii: "#") }.prefix { $0 != UInt8(ascii: "?") }
@@ -91,7 +91,7 @@ extension EntryName {
         return Array(rest.prefix { $0 != UInt8(ascii: ";") })
     }
 
-    /// Whether an URL may have the byte: RFC 3986, section 2, and whatever is not ASCII.
+    /// Whether a URL may contain the byte: RFC 3986, section 2, and all bytes outside of ASCII.
     private static func isOfURL(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte != 0x7F && !"\"<>\\^`{|}".utf8.contains(byte)
     }
@@ -104,7 +104,7 @@ extension EntryName {
         }
     }
 
-    /// `%2E` is a dot.
+    /// Decodes percent escapes, for example `%2E` to a dot.
     private static func undoingEscapes(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -112,7 +112,7 @@ extension EntryName {
         while at < bytes.count {
             if bytes[at] == UInt8(ascii: "%"), at + 2 < bytes.count,
                 let high = Hex.value(bytes[at + 1]), let low = Hex.value(bytes[at + 2]),
-                // `%2F` separates nothing, and there is no such name.
+                // A decoded `%2F` would look like a path separator.
                 high << 4 | low != UInt8(ascii: "/")
             {
                 result.append(high << 4 | low)
@@ -127,7 +127,7 @@ extension EntryName {
 }
 
 extension ArraySlice {
-    /// The longest end of which every element passes.
+    /// Returns the longest suffix whose elements all meet a condition.
     fileprivate func suffix(_ passes: (Element) -> Bool) -> ArraySlice {
         guard let last = lastIndex(where: { !passes($0) }) else { return self }
         return self[(last + 1)...]

@@ -2,7 +2,7 @@ import CoderHost
 import ImageProcessing
 import Synchronization
 
-/// Folders whose own names are on the disk, as far as this process knows.
+/// Remembers the folders whose names this process has already synchronized to the disk.
 final class DurableFolders: Sendable {
     private let names = Mutex<Set<String>>([])
 
@@ -13,37 +13,37 @@ final class DurableFolders: Sendable {
 
 extension EntryStore {
     /// How an entry is written.
-    struct Manner {
-        /// Whether it is on the disk when the call returns.
+    struct WriteOptions {
+        /// Whether the entry must be on the disk when the call returns.
         var isDurable = false
-        /// Dates to be set; nil is now.
+        /// Dates to set; nil for the current date.
         var accessed: Int64?
         var modified: Int64?
-        /// The file that is replaced, if only that one may be.
+        /// If set, only this file may be replaced.
         var onlyReplacing: FileFacts?
     }
 
-    /// Puts an entry in place of whatever has its name, at once: readers see the old one or the new one.
+    /// Writes an entry and replaces an older one atomically: readers see the old entry or the new one.
     ///
-    /// A name is given to a file when all of it is written. Where the file system has no files without a name, and where
-    /// there is an old entry, the file has a hidden one for a while; it is locked then, so that a sweep can tell it from
-    /// one that was forsaken.
+    /// The file gets its final name after all bytes are written. On file systems without unnamed files, and when an
+    /// older entry exists, it has a temporary name first. It is locked during that time, so that a sweep does not
+    /// remove it.
     ///
-    /// - Throws: `ESTALE` where `onlyReplacing` is another file by now; `ENOENT` without the folder.
-    func write(_ name: EntryName, _ picture: [UInt8], _ tail: [UInt8], _ manner: Manner) throws(SystemError) {
+    /// - Throws: `ESTALE` if `onlyReplacing` is set and the entry has been replaced; `ENOENT` if the folder is missing.
+    func write(_ name: EntryName, _ image: [UInt8], _ tail: [UInt8], _ options: WriteOptions) throws(SystemError) {
         let folder = folder(name.folder)
         let (file, given) = try newFile(name, in: folder)
         var hidden = given
         defer { system.close(file) }
         do throws(SystemError) {
-            try system.writeAll(file, picture, at: 0)
-            try system.writeAll(file, tail, at: picture.count)
+            try system.writeAll(file, image, at: 0)
+            try system.writeAll(file, tail, at: image.count)
             let now = system.now()
-            try system.setDates(file, accessed: manner.accessed ?? now, modified: manner.modified ?? now)
-            if manner.isDurable { try system.synchronize(file, isFolder: false) }
-            try withFolder(folder, manner.onlyReplacing == nil ? .shared : .exclusive, attempts: 500) {
+            try system.setDates(file, accessed: options.accessed ?? now, modified: options.modified ?? now)
+            if options.isDurable { try system.synchronize(file, isFolder: false) }
+            try withFolder(folder, options.onlyReplacing == nil ? .shared : .exclusive, attempts: 500) {
                 isLocked throws(SystemError) in
-                if let expected = manner.onlyReplacing {
+                if let expected = options.onlyReplacing {
                     guard isLocked, try system.facts(at: path(name)).isSameFile(as: expected) else { throw .replaced }
                 }
                 try place(file, name, in: folder, &hidden)
@@ -52,14 +52,14 @@ extension EntryStore {
             if let hidden { try? system.unlink(hidden) }
             throw error
         }
-        if manner.isDurable { try synchronize(name.folder) }
+        if options.isDurable { try synchronize(name.folder) }
     }
 
-    /// A file to write to, and its hidden name where it has to have one.
+    /// Creates a file to write to; returns its temporary name if it needs one.
     private func newFile(_ name: EntryName, in folder: String) throws(SystemError) -> (Int32, String?) {
         do throws(SystemError) {
             let file = try system.createUnnamed(in: folder)
-            // For the moment in which it has a hidden name.
+            // The lock protects the file while it has a temporary name.
             try? system.lock(file, .exclusive)
             return (file, nil)
         } catch {
@@ -69,7 +69,7 @@ extension EntryStore {
             let path = "\(folder)/\(name.temporary())"
             let file = try system.create(path)
             try? system.lock(file, .exclusive)
-            // Somebody may have taken it for forsaken before it was locked.
+            // Before the lock, a sweep may have removed the file as abandoned.
             if let facts = try? system.facts(file), facts.links > 0 { return (file, path) }
             system.close(file)
         }
@@ -85,7 +85,7 @@ extension EntryStore {
             } catch {
                 if !error.isTaken { throw error }
             }
-            // A file cannot be given the name of another one; it can only be renamed to it.
+            // Linking cannot replace an existing file, but renaming can.
             let path = "\(folder)/\(name.temporary())"
             try system.giveName(file, path)
             hidden = path
@@ -98,7 +98,7 @@ extension EntryStore {
 
     // MARK: Folders
 
-    /// Makes sure that a name in a folder, and the folder's own, survive a loss of power.
+    /// Makes a name in a folder, and the folder's own name, survive a power loss.
     private func synchronize(_ name: String) throws(SystemError) {
         try synchronize(folderAt: folder(name))
         if durable.contains(name) { return }
@@ -108,7 +108,7 @@ extension EntryStore {
             try synchronize(folderAt: above)
             while above != "/", above != "." {
                 above = Self.parent(of: above)
-                // Where this user may not look, this user has made nothing.
+                // If access is denied, this process cannot have created the folder.
                 do throws(SystemError) { try synchronize(folderAt: above) } catch { if !error.isDenied { throw error } }
             }
             durable.insert("")
@@ -117,20 +117,20 @@ extension EntryStore {
     }
 
     private func synchronize(folderAt path: String) throws(SystemError) {
-        // It may be a link.
+        // The trailing "/." follows a link.
         let descriptor = try system.openFolder("\(path)/.")
         defer { system.close(descriptor) }
         try system.synchronize(descriptor, isFolder: true)
     }
 
-    /// Makes the cache's directory, what is above it, and one of its folders.
+    /// Creates the cache's directory with its parents, and one of its folders.
     func makeFolders(_ name: String) throws(SystemError) {
         durable.forget()
         if try makeFolder(directory) || !isMarked() { try mark() }
         try makeFolder(folder(name))
     }
 
-    /// False where there was one.
+    /// Creates a folder; returns false if it already existed.
     @discardableResult
     private func makeFolder(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) {

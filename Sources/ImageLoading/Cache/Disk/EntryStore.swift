@@ -2,13 +2,13 @@ import CoderHost
 import ImageProcessing
 import ImageModel
 
-/// The files of a cache, one by one: whatever happens, a file under an entry's name was written to its end.
+/// The entry files of a cache. A file under an entry's name is always completely written.
 ///
 /// - Concurrency: any thread, any number of processes.
 struct EntryStore: Sendable {
     let directory: String
     let system: any DiskSystem
-    /// Folders of which it is known that they will be there after a loss of power.
+    /// Folders whose names survive a power loss.
     let durable = DurableFolders()
 
     func folder(_ name: String) -> String { "\(directory)/\(name)" }
@@ -25,27 +25,27 @@ struct EntryStore: Sendable {
 
     struct Entry {
         var tail: EntryFormat.Tail
-        /// The picture; nil where it was not asked for.
-        var picture: [UInt8]?
+        /// The image; nil if it was not requested.
+        var image: [UInt8]?
         var facts: FileFacts
     }
 
-    /// What an entry is asked for.
+    /// The part of an entry to read.
     enum Part { case everything, tail }
 
     /// Reads an entry's file.
     ///
     /// - Parameters:
-    ///   - keyHash: nil takes an entry of any key.
-    ///   - maxCount: a larger file is not read.
-    ///   - isUse: whether the date of its last use becomes now.
+    ///   - keyHash: nil accepts an entry of any key.
+    ///   - maxCount: larger files are not read.
+    ///   - isUse: whether to set the date of the last use.
     func read(_ path: String, keyHash: [UInt8]?, _ part: Part, maxCount: Int, isUse: Bool = false) -> Outcome {
         do throws(SystemError) {
             let file = try system.open(path)
             defer { system.close(file) }
             let facts = try system.facts(file)
             if facts.kind != .regular || facts.size < EntryFormat.trailerCount { return .damaged(facts) }
-            // Somebody else's is none of ours, however it came here.
+            // A file of another user is not trusted; treat it as damaged.
             if facts.owner != 0, facts.owner != system.user().id { return .damaged(facts) }
             if facts.size > maxCount { throw .tooLarge }
             guard let entry = try read(file, facts, keyHash, part) else { return .damaged(facts) }
@@ -56,30 +56,30 @@ struct EntryStore: Sendable {
         }
     }
 
-    /// Nil where it is damaged.
+    /// Reads an open file; returns nil if it is damaged.
     private func read(
         _ file: Int32, _ facts: FileFacts, _ keyHash: [UInt8]?, _ part: Part
     ) throws(SystemError) -> Entry? {
-        // Most tails are that short, and so is many a picture.
+        // One read usually covers the whole tail, and often the image, too.
         let end = try system.readAll(file, at: max(0, facts.size - 4096), count: min(facts.size, 4096))
         guard let trailer = EntryFormat.Trailer(endOf: end, fileCount: facts.size),
             keyHash == nil || keyHash == trailer.keyHash
         else { return nil }
-        let behind =
+        let tailBytes =
             trailer.tailCount <= end.count
             ? Array(end.suffix(trailer.tailCount))
-            : try system.readAll(file, at: trailer.pictureCount, count: trailer.tailCount)
-        guard let tail = trailer.tail(behind) else { return nil }
-        guard part == .everything else { return Entry(tail: tail, picture: nil, facts: facts) }
-        let picture =
+            : try system.readAll(file, at: trailer.imageCount, count: trailer.tailCount)
+        guard let tail = trailer.tail(tailBytes) else { return nil }
+        guard part == .everything else { return Entry(tail: tail, image: nil, facts: facts) }
+        let image =
             end.count == facts.size
-            ? Array(end.prefix(trailer.pictureCount))
-            : try system.readAll(file, at: 0, count: trailer.pictureCount)
-        guard picture.withSpan({ ContentCheck(of: $0) }) == tail.picture else { return nil }
-        return Entry(tail: tail, picture: picture, facts: facts)
+            ? Array(end.prefix(trailer.imageCount))
+            : try system.readAll(file, at: 0, count: trailer.imageCount)
+        guard image.withSpan({ ContentCheck(of: $0) }) == tail.image else { return nil }
+        return Entry(tail: tail, image: image, facts: facts)
     }
 
-    /// Reads a file that no cache wrote; one that ends like an entry has to be one.
+    /// Reads a file from outside of the cache. If it ends like an entry, it must be a valid one.
     func readForeign(_ path: String, keyHash: [UInt8], maxCount: Int) -> CachedData? {
         guard let file = try? system.open(path) else { return nil }
         defer { system.close(file) }
@@ -87,14 +87,17 @@ struct EntryStore: Sendable {
             let bytes = try? system.readAll(file, at: 0, count: facts.size)
         else { return nil }
         guard bytes.suffix(EntryFormat.magic.count).elementsEqual(EntryFormat.magic) else { return CachedData(bytes) }
-        guard let entry = try? read(file, facts, keyHash, .everything), let picture = entry.picture else { return nil }
-        return CachedData(picture, extended: entry.tail.extended, attributes: entry.tail.attributes)
+        guard let entry = try? read(file, facts, keyHash, .everything), let image = entry.image else { return nil }
+        return CachedData(image, extended: entry.tail.extended, attributes: entry.tail.attributes)
     }
 
     // MARK: Removing
 
-    /// Whatever removes an entry because of what it saw earlier holds the folder for itself, and whatever puts an entry
-    /// in place shares it: nothing newer is ever hit. The lock goes with the process; nobody waits long for it.
+    /// Locks a folder and calls `body`.
+    ///
+    /// Code that removes an entry takes the exclusive lock; code that stores one takes the shared lock. So a remover
+    /// never deletes an entry that was stored after its check. The lock ends with the process, and is held only
+    /// briefly.
     func withFolder<R>(
         _ folder: String, _ kind: DiskLock, attempts: Int, _ body: (_ isLocked: Bool) throws(SystemError) -> R
     ) throws(SystemError) -> R {
@@ -103,7 +106,7 @@ struct EntryStore: Sendable {
         return try body(system.lock(descriptor, kind, attempts: attempts))
     }
 
-    /// Removes a damaged entry, unless there is a newer one in its place.
+    /// Removes a damaged entry, unless a newer one has replaced it.
     @discardableResult
     func discard(_ path: String, in folder: String, _ facts: FileFacts) -> Bool {
         let isDone = try? withFolder(self.folder(folder), .exclusive, attempts: 3) { isLocked throws(SystemError) in
@@ -114,16 +117,16 @@ struct EntryStore: Sendable {
         return isDone ?? false
     }
 
-    /// Removes a file that nobody writes any more.
+    /// Removes an unfinished file if no process writes it any more.
     ///
-    /// Whoever writes one holds its lock, which goes with the process.
-    func removeForsaken(_ path: String) -> Bool {
-        withForsaken(path) { () throws(SystemError) in try system.unlink(path) }
+    /// A writing process holds a lock on the file, which ends with the process.
+    func removeAbandoned(_ path: String) -> Bool {
+        withAbandoned(path) { () throws(SystemError) in try system.unlink(path) }
     }
 
-    func isForsaken(_ path: String) -> Bool { withForsaken(path) {} }
+    func isAbandoned(_ path: String) -> Bool { withAbandoned(path) {} }
 
-    private func withForsaken(_ path: String, _ body: () throws(SystemError) -> Void) -> Bool {
+    private func withAbandoned(_ path: String, _ body: () throws(SystemError) -> Void) -> Bool {
         guard let file = try? system.open(path) else { return false }
         defer { system.close(file) }
         do throws(SystemError) {
@@ -131,7 +134,7 @@ struct EntryStore: Sendable {
             do throws(SystemError) {
                 try system.lock(file, .exclusive)
             } catch {
-                // Where there are no locks, an hour is long enough for any write.
+                // Without support for locks, a file is considered abandoned after an hour.
                 if error.isBusy || system.now() - facts.modified < 3600 * 1_000_000_000 { return false }
             }
             guard try system.facts(at: path).inode == facts.inode else { return false }

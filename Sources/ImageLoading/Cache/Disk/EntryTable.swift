@@ -1,4 +1,4 @@
-/// The entries of a cache while it is swept, some 80 bytes each.
+/// The entries of a cache during a sweep; about 80 bytes each.
 struct EntryTable {
     struct Row {
         var date: Int64
@@ -9,12 +9,12 @@ struct EntryTable {
         fileprivate var nameAt: UInt32
         fileprivate var nameCount: UInt8
         var folder: UInt8
-        /// Its date was still to come.
+        /// Whether the entry's date is in the future.
         var isFuture: Bool
     }
 
     private(set) var rows: [Row] = []
-    /// All names, one behind the other.
+    /// All names, concatenated.
     private var names: [UInt8] = []
     private(set) var usage = 0
 
@@ -33,11 +33,11 @@ struct EntryTable {
         String(decoding: names[Int(row.nameAt)..<(Int(row.nameAt) + Int(row.nameCount))], as: UTF8.self)
     }
 
-    /// The indices of the entries that have to go.
+    /// Returns the indices of the entries to remove.
     ///
     /// - Parameters:
-    ///   - tooOld: entries of this date and earlier ones go; nil keeps them.
-    ///   - limit: where more is used than this, the oldest go until less than half of it is used.
+    ///   - tooOld: entries with this date or an earlier one are removed; nil keeps them.
+    ///   - limit: if the usage exceeds it, the oldest entries are removed until less than half of it is used.
     mutating func choose(tooOld: Int64?, limit: Int?) -> Range<Int> {
         rows.sort { ($0.date, $0.inode) < ($1.date, $1.inode) }
         var end = 0

@@ -2,19 +2,19 @@ import CoderHost
 import ImageModel
 
 extension EntryStore {
-    /// Finds out whether the folder is one that nobody but its user lays out.
+    /// Checks that only this user and root control the contents of the folder.
     ///
-    /// Whoever may write there, or put another folder in its place, says what this user gets to see. So the folder and
-    /// the one that it stands in have to belong to this user or to root, and to be closed to other writers; the one above
-    /// may be open to them where each may only remove what is his own. Links on the way are followed.
+    /// A user who can write to the folder, or replace it, controls the images that this user sees. So the folder and
+    /// its parent must belong to this user or to root, and other users must not be able to write to them. The parent
+    /// may be writable if it is sticky, like `/tmp`. Links are followed.
     ///
-    /// - Returns: false where there is no folder yet.
-    /// - Throws: `.inputOutput` with what is in the way.
+    /// - Returns: false if the folder does not exist.
+    /// - Throws: `.inputOutput` with the reason.
     func examineFolder() throws(CoderError) -> Bool {
         for path in [Self.parent(of: directory), directory] {
             let facts: FileFacts
             do throws(SystemError) {
-                // What is behind the slash exists in a folder only.
+                // The trailing "/." fails for anything but a folder.
                 facts = try system.facts(at: "\(path)/.")
             } catch {
                 if error.isAbsent { return false }
@@ -32,16 +32,16 @@ extension EntryStore {
         guard facts.owner == user.id || facts.owner == 0 else {
             return CoderError(
                 .inputOutput, "\(what): it belongs to user \(facts.owner)",
-                hint: "choose another cache directory; what is in this one may be anybody's")
+                hint: "choose another cache directory; another user controls the files in this one")
         }
         let isSticky = facts.permissions & 0o1000 != 0
         let mayOthersWrite = facts.permissions & 0o002 != 0
-        // The group of one's own files is often a group of one.
+        // Most users have a private group.
         let mayGroupWrite = facts.permissions & 0o020 != 0 && facts.group != user.group
         guard mayOthersWrite || mayGroupWrite, !(isAbove && isSticky) else { return nil }
         return CoderError(
             .inputOutput,
-            "\(what): \(mayOthersWrite ? "everybody" : "group \(facts.group)") may write to it",
-            hint: "look at what is in it and take that right away (chmod go-w), or choose another cache directory")
+            "\(what): \(mayOthersWrite ? "every user" : "group \(facts.group)") may write to it",
+            hint: "check its contents and run chmod go-w, or choose another cache directory")
     }
 }

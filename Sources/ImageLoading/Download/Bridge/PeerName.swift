@@ -2,12 +2,12 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Whether a certificate is for the name that was asked for.
+/// Checks that a certificate is valid for the requested host name.
 ///
-/// Rationale: the TLS library also takes a certificate for the address that is connected to, whatever name was asked
-/// for; whoever can forge the answer of a resolver could get one for his own address.
+/// Rationale: the TLS library also accepts a certificate for the IP address, for any requested name. An attacker
+/// who forges a DNS answer could get such a certificate for their own address.
 enum PeerName {
-    /// Ends a connection whose certificate does not have the name of the host.
+    /// Closes the connection if its certificate does not contain the host name.
     static func check(_ host: String, _ channel: any Channel) -> EventLoopFuture<Void> {
         channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
             guard let certificate, names(certificate).contains(where: { matches(host, $0) }) else {
@@ -24,7 +24,7 @@ enum PeerName {
             .map { String(decoding: Array($0.contents), as: UTF8.self).lowercased() }
     }
 
-    /// A star stands for the whole first label, and for nothing else.
+    /// Whether a certificate name matches a host; a "*" matches exactly the first label.
     ///
     /// - Source: RFC 9525 §6.3.
     static func matches(_ host: String, _ name: String) -> Bool {

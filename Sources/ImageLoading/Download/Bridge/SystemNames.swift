@@ -1,9 +1,9 @@
 import Glibc
 import ImageModel
 
-/// The names that the system knows.
+/// Host names that the system resolves.
 enum SystemNames {
-    /// Blocks, for minutes if it has to. The corresponding C function is `getaddrinfo`.
+    /// Resolves a host with `getaddrinfo`; may block for minutes.
     static func lookUp(_ host: String) -> Result<[IPAddress], CoderError> {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -13,7 +13,7 @@ enum SystemNames {
         guard status == 0 else {
             let reason = unsafe String(cString: gai_strerror(status))
             var error = CoderError(.transferFailed, "the host has no address: \(reason)", hint: "check the name")
-            error.isPassing = true
+            error.isTransient = true
             return .failure(error)
         }
         defer { unsafe freeaddrinfo(list) }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What stands at a path.
+/// The kind of file at a path.
 enum FileKind {
-    /// Whether opening it says at once what is in it; also for what is not there, which opening says best.
+    /// Whether it is a regular file or missing; opening other kinds may block, and opening a missing file reports it.
     static func mayBeRead(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return true }

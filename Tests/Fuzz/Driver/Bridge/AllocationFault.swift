@@ -1,6 +1,6 @@
 import Glibc
 
-/// The library of `Tests/AllocationFailure`, where this process was started with it in `LD_PRELOAD`.
+/// The library of `Tests/AllocationFailure`, if this process was started with it in `LD_PRELOAD`.
 struct AllocationFault {
     private typealias Arm = @convention(c) (UInt64, UInt64) -> Void
     private typealias Number = @convention(c) () -> UInt64
@@ -10,7 +10,7 @@ struct AllocationFault {
     private let bytes: Number
     private let failures: Number
 
-    /// Nil where the library is not loaded.
+    /// Nil if the library is not loaded.
     init?() {
         guard let arm = unsafe dlsym(nil, "allocation_fault_arm"),
             let disarm = unsafe dlsym(nil, "allocation_fault_disarm"),
@@ -29,7 +29,7 @@ struct AllocationFault {
         var failures: Int
     }
 
-    /// Runs `body` while one allocation fails, or each that would raise the sum of bytes above `most`; 0 stands for none.
+    /// Runs `body` while one allocation fails, or each that would raise the sum of bytes above `most`; 0 means none.
     func run<R>(nth: Int, most: Int, _ body: () -> R) -> (R, Count) {
         arm(UInt64(nth), UInt64(most))
         let result = body()

@@ -1,17 +1,17 @@
 import Glibc
 
-/// This program once more, as a process that may crash.
+/// Another process of this program, which may crash.
 struct Child {
     private let identifier: pid_t
 
     enum End: Equatable {
         case status(Int32)
         case signal(Int32)
-        /// Nothing had changed for too long, so that it was ended.
+        /// Ended because its progress did not change for too long.
         case stuck
     }
 
-    /// - Parameter variables: on top of the environment.
+    /// - Parameter variables: added to the environment.
     init(_ arguments: [String], variables: [String]) {
         var environment: [String] = []
         var entry = unsafe environ
@@ -29,7 +29,7 @@ struct Child {
         identifier = child
     }
 
-    /// Waits for its end, and ends it when `progress` stays the same for so many seconds.
+    /// Waits for its end, and kills it if `progress` does not change for this many seconds.
     func wait(patience: Int, progress: () -> Int) -> End {
         var status: Int32 = 0
         var (last, still) = (progress(), 0)
@@ -49,7 +49,7 @@ struct Child {
     }
 }
 
-/// Seconds of processor time of this process's children.
+/// The processor time of this process's children in seconds.
 func childProcessorSeconds() -> Double {
     var usage = rusage()
     _ = unsafe getrusage(__rusage_who_t(-1), &usage)
@@ -73,7 +73,7 @@ func append(_ bytes: [UInt8], to path: String) {
 
 func makeFolder(_ path: String) { unsafe mkdir(path, 0o755) }
 
-/// Takes a file or an empty folder away.
+/// Removes a file or an empty folder.
 func remove(_ path: String) { if unsafe unlink(path) != 0 { unsafe rmdir(path) } }
 
 func move(_ path: String, to other: String) { unsafe rename(path, other) }

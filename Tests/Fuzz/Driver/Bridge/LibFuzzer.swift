@@ -13,7 +13,7 @@
     @_silgen_name("LLVMFuzzerMutate")
     private func mutateBytes(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ most: Int) -> Int
 
-    /// What is fuzzed; set once, before the driver starts.
+    /// The fuzzed function; set once, before the driver starts.
     nonisolated(unsafe) private var current = FuzzTarget.all[0]
 
     enum LibFuzzer {
@@ -39,7 +39,7 @@
         }
     }
 
-    /// libFuzzer's own damage, and now and then that of somebody who knows the format.
+    /// Damages inputs with libFuzzer's mutator, and sometimes with the mutator of the format.
     @_cdecl("LLVMFuzzerCustomMutator")
     func customMutator(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ most: Int, _ seed: UInt32) -> Int {
         var dice = Dice(UInt64(seed))

@@ -1,18 +1,18 @@
-/// A small file that asks for a lot.
+/// A small file that requests many resources.
 package struct Bomb: Sendable {
-    /// What has to become of it.
+    /// The required result.
     package enum Fate: String, Sendable {
         /// `info` and `convert` refuse it.
         case refused
-        /// The header is in order, so `info` may answer; `convert` refuses it.
+        /// The header is valid, so `info` may accept it; `convert` refuses it.
         case refusedWhenDecoded = "decoding refused"
-        /// What is too much is left out, or passed over; any answer will do that is cheap.
+        /// The excess is ignored or skipped; any cheap result is allowed.
         case cheap
     }
 
     package let name: String
     package let fate: Fate
-    /// What the error says, where there is only one that is right.
+    /// The limit in the error, if only one is correct.
     package let limit: String?
     package let bytes: @Sendable () -> [UInt8]
 
@@ -30,7 +30,7 @@ package struct Bomb: Sendable {
 
 // MARK: Parts of formats
 
-/// Bits from the lowest of a byte up, as deflate and VP8L have them.
+/// Writes bits from the lowest of a byte up, as in deflate and VP8L.
 struct BitWriter {
     private(set) var bytes: [UInt8] = []
     private var held: UInt64 = 0
@@ -53,7 +53,7 @@ struct BitWriter {
     }
 }
 
-/// A zlib stream of so many zeros, one at least, a thousandth as long.
+/// A zlib stream of this many zeros (at least one), compressed to a thousandth.
 ///
 /// - Source: RFC 1950; RFC 1951, 3.2.7 (a block with codes of its own: a repeat of 258 takes two bits).
 func deflatedZeros(_ total: Int) -> [UInt8] {
@@ -62,7 +62,7 @@ func deflatedZeros(_ total: Int) -> [UInt8] {
     bits.put(1, 1)
     bits.put(2, 2)
     // 286 codes of literals and lengths, 1 of distances, 18 of code lengths: of these 1 and 2 have 3 bits, 0 has 2,
-    // 18 (a row of zeros) has 1.
+    // 18 (a run of zeros) has 1.
     bits.put(286 - 257, 5)
     bits.put(0, 5)
     bits.put(18 - 4, 4)
@@ -92,7 +92,7 @@ func deflatedZeros(_ total: Int) -> [UInt8] {
     }
     for _ in 0..<left { bits.put(0b01, 2) }
     bits.put(0b11, 2)
-    // 1 + no byte at all, and the sum of as many ones.
+    // 1 + the bytes, and the sum of that many ones.
     let sum = (total % 65521) << 16 | 1
     return bits.finish() + .big(sum, 4)
 }

@@ -7,7 +7,7 @@ extension Bomb {
     }
     private static let heic = brands("heic", "mif1", "heic")
     private static let avif = brands("avif", "mif1", "avif", "miaf")
-    private static let picture = fullBox("hdlr", .big(0, 4), Array("pict".utf8), [UInt8](repeating: 0, count: 13))
+    private static let image = fullBox("hdlr", .big(0, 4), Array("pict".utf8), [UInt8](repeating: 0, count: 13))
     private static func primary(_ id: Int = 1) -> [UInt8] { fullBox("pitm", .big(id, 2)) }
     private static func entry(_ id: Int, _ kind: String, hidden: Bool = false) -> [UInt8] {
         fullBox("infe", version: 2, flags: hidden ? 1 : 0, .big(id, 2), .big(0, 2), Array(kind.utf8), [0])
@@ -25,7 +25,7 @@ extension Bomb {
         }
         return box("iprp", box("ipco", all.flatMap { $0 }), fullBox("ipma", .big(items.count, 4), association))
     }
-    /// Places of items: offset and length of 4 bytes, or 8.
+    /// Item positions: offset and length of 4 bytes, or 8.
     private static func locations(_ all: [(id: Int, extents: [(Int, Int)])], width: Int = 4) -> [UInt8] {
         let body = all.flatMap { item in
             joined(
@@ -47,7 +47,7 @@ extension Bomb {
         let configuration = kind == "av01" ? av1C : hvcC
         return ftyp
             + fullBox(
-                "meta", picture, primary(), items(entry(1, kind)), properties([size(width, height), configuration]),
+                "meta", image, primary(), items(entry(1, kind)), properties([size(width, height), configuration]),
                 locations([(1, [(ftyp.count + 400, 60)])]), more.flatMap { $0 }) + repeated(noise, 20)
     }
 
@@ -66,12 +66,12 @@ extension Bomb {
         let configuration = kind == "av01" ? av1C : hvcC
         return ftyp
             + fullBox(
-                "meta", picture, primary(), items(entry(1, "grid"), entry(2, kind, hidden: true)),
+                "meta", image, primary(), items(entry(1, "grid"), entry(2, kind, hidden: true)),
                 properties([size(width, height), configuration], items: [1, 2]), place, references, inner) + noise
     }
 
     private static func nested(_ depth: Int, _ kind: String) -> [UInt8] {
-        // From the inside, where the length is known.
+        // From the inside out, so that the length is known.
         var result: [UInt8] = []
         var reversed: [UInt8] = []
         for level in 1...depth {
@@ -110,14 +110,14 @@ extension Bomb {
         Bomb("ten-thousand-boxes-deep.heic") { heic + nested(10_000, "meta") },
         Bomb("ten-thousand-boxes-deep.avif") { avif + nested(10_000, "moov") },
         Bomb("ten-thousand-property-boxes-deep.heic") {
-            heic + fullBox("meta", picture, primary(), nested(10_000, "iprp"))
+            heic + fullBox("meta", image, primary(), nested(10_000, "iprp"))
         },
         Bomb("four-billion-items.heic", .refusedWhenDecoded) { crowd(heic) },
         Bomb("four-billion-items.avif") { crowd(avif) },
         Bomb("associations-without-end.heic", .refusedWhenDecoded) {
             heic
                 + fullBox(
-                    "meta", picture, primary(), items(entry(1, "hvc1")),
+                    "meta", image, primary(), items(entry(1, "hvc1")),
                     box(
                         "iprp", box("ipco", size(64, 64), hvcC),
                         fullBox("ipma", .big(60_000, 4), repeated([0, 1, 2, 1, 2], 60_000))),
@@ -126,7 +126,7 @@ extension Bomb {
         Bomb("properties-without-end.avif") {
             avif
                 + fullBox(
-                    "meta", picture, primary(), items(entry(1, "av01")),
+                    "meta", image, primary(), items(entry(1, "av01")),
                     box(
                         "iprp", box("ipco", repeated(size(64, 64), 100_000)),
                         fullBox("ipma", .big(1, 4), [0, 1, 1, 1])), locations([(1, [(24, 60)])])) + noise
@@ -134,7 +134,7 @@ extension Bomb {
         Bomb("references-without-end.heic", .refusedWhenDecoded) {
             heic
                 + fullBox(
-                    "meta", picture, primary(), items(entry(1, "hvc1")), properties([size(64, 64), hvcC]),
+                    "meta", image, primary(), items(entry(1, "hvc1")), properties([size(64, 64), hvcC]),
                     fullBox("iref", repeated(box("thmb", .big(1, 2), .big(1, 2), .big(1, 2)), 100_000)),
                     locations([(1, [(24, 60)])])) + noise
         },
@@ -150,7 +150,7 @@ extension Bomb {
         Bomb("configuration-lies.avif") {
             avif
                 + fullBox(
-                    "meta", picture, primary(), items(entry(1, "av01")),
+                    "meta", image, primary(), items(entry(1, "av01")),
                     properties([
                         size(15_000, 15_000),
                         box("av1C", [0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0xFF, count: 4096)),
@@ -160,7 +160,7 @@ extension Bomb {
         Bomb("channels-without-end.avif") {
             avif
                 + fullBox(
-                    "meta", picture, primary(), items(entry(1, "av01")),
+                    "meta", image, primary(), items(entry(1, "av01")),
                     properties([size(64, 64), av1C, fullBox("pixi", [255] + [UInt8](repeating: 255, count: 255))]),
                     locations([(1, [(24, 60)])])) + noise
         },
@@ -172,7 +172,7 @@ extension Bomb {
         let extents = [(Int, Int)](repeating: (64, 1 << 20), count: 4000)
         return ftyp
             + fullBox(
-                "meta", picture, primary(), items(entry(1, kind)), properties([size(64, 64), configuration]),
+                "meta", image, primary(), items(entry(1, kind)), properties([size(64, 64), configuration]),
                 locations([(1, extents)])) + box("mdat", [UInt8](repeating: 0x55, count: 1 << 20))
     }
 
@@ -180,14 +180,14 @@ extension Bomb {
         let configuration = kind == "av01" ? av1C : hvcC
         return ftyp
             + fullBox(
-                "meta", picture, primary(), items(entry(1, kind)), properties([size(64, 64), configuration]),
+                "meta", image, primary(), items(entry(1, kind)), properties([size(64, 64), configuration]),
                 locations([(1, [(0x7FFF_FFFF_FFFF_0000, 0x7FFF_FFFF_FFFF_FFFF)])], width: 8)) + noise
     }
 
     private static func crowd(_ ftyp: [UInt8]) -> [UInt8] {
         ftyp
             + fullBox(
-                "meta", picture, primary(),
+                "meta", image, primary(),
                 fullBox("iinf", version: 1, .big(0xFFFF_FFFF, 4), repeated(entry(1, "hvc1", hidden: true), 50_000)),
                 properties([size(64, 64)]), locations([(1, [(24, 60)])])) + noise
     }

@@ -99,7 +99,7 @@ extension Bomb {
     private static func extended(_ width: Int, _ height: Int, flags: Int) -> [UInt8] {
         riffChunk("VP8X", .little(flags, 4) + .little(width - 1, 3) + .little(height - 1, 3))
     }
-    /// A lossless picture of one colour: every code has one symbol, so no pixel takes a bit.
+    /// A lossless image of one color: every code has one symbol, so no pixel takes a bit.
     ///
     /// - Source: WebP Lossless Bitstream Specification, 3 (header), 6.2.1 (simple codes).
     private static func plain(_ width: Int, _ height: Int) -> [UInt8] {

@@ -77,7 +77,7 @@ extension Bomb {
             joined(.big(number, 4), .big(width, 4), .big(height, 4), .big(0, 8), .big(1, 2), .big(10, 2), [0, 0]))
     }
 
-    /// Frame 0 is the picture; every further one has one pixel.
+    /// Frame 0 is the image; every further one has one pixel.
     private static func animation(_ width: Int, _ height: Int, declared: Int, frames: Int) -> [UInt8] {
         var file = PNGParts.header(width, height, depth: 1, color: 0)
         file += PNGParts.chunk("acTL", .big(declared, 4) + .big(0, 4)) + control(0, width, height)
@@ -89,7 +89,7 @@ extension Bomb {
     }
 
     static let apng = [
-        // What is declared is not believed, and the frames are counted.
+        // The declared number is ignored, and the frames are counted.
         Bomb("ten-million-frames-declared.png", .cheap) { animation(4, 4, declared: 10_000_000, frames: 2) },
         Bomb("four-billion-frames-declared.png", .cheap) { animation(4, 4, declared: 0xFFFF_FFFF, frames: 2) },
         Bomb("twenty-thousand-frames.png", limit: "frames") { animation(4, 4, declared: 20_000, frames: 20_000) },
@@ -124,7 +124,7 @@ extension Bomb {
     /// One pixel: clear, 0, end in codes of three bits.
     private static let onePixel: [UInt8] = [2, 2, 0x44, 0x01, 0]
 
-    /// Codes that each stand for one pixel more than the one before, from clear to clear.
+    /// Codes that each represent one pixel more than the code before, from clear to clear.
     private static func longCodes(_ pixels: Int) -> [UInt8] {
         var bits = BitWriter()
         var left = pixels
@@ -140,7 +140,7 @@ extension Bomb {
                 next += 1
                 if next == 1 << width, width < 12 { width += 1 }
             }
-            // A code behind the last that was defined clears in the width that is reached.
+            // A code behind the last defined one is the clear code, in the current width.
             if left > 0 { bits.put(4, width) }
             if left > 0 { continue }
             bits.put(5, width)
@@ -192,7 +192,7 @@ extension Bomb {
                 + repeated([255] + [UInt8](repeating: 0x20, count: 255), 65_536) + [0]
                 + descriptor(1, 1) + onePixel + [0x3B]
         },
-        Bomb("palettes-without-pictures.gif", .refusedWhenDecoded) {
+        Bomb("palettes-without-images.gif", .refusedWhenDecoded) {
             screen(1, 1) + repeated(descriptor(1, 1, flags: 0x87) + [UInt8](repeating: 9, count: 768) + [2, 0], 12_000)
         },
     ]

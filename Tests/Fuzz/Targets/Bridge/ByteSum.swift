@@ -1,7 +1,7 @@
 import Glibc
 package import ImageModel
 
-/// A quick sum over bytes, to tell whether two pictures are equal.
+/// A fast checksum, to compare two images.
 struct ByteSum: Hashable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -24,25 +24,25 @@ struct ByteSum: Hashable {
         }
     }
 
-    mutating func add(_ picture: PixelBuffer) {
-        add(picture.size.width)
-        add(picture.size.height)
-        let count = picture.size.width * picture.format.bytesPerPixel
-        for y in 0..<picture.size.height {
-            picture.withRow(y) { row in add(row.extracting(0..<count)) }
+    mutating func add(_ image: PixelBuffer) {
+        add(image.size.width)
+        add(image.size.height)
+        let count = image.size.width * image.format.bytesPerPixel
+        for y in 0..<image.size.height {
+            image.withRow(y) { row in add(row.extracting(0..<count)) }
         }
     }
 }
 
 extension PixelBuffer {
-    /// A sum over size and samples.
+    /// A checksum of size and samples.
     package var byteSum: UInt64 {
         var sum = ByteSum()
         sum.add(self)
         return sum.value
     }
 
-    /// The mean difference between samples of 8 bits; nil where size or format differ.
+    /// The mean difference of 8-bit samples; nil if size or format differ.
     package func meanDifference(from other: PixelBuffer) -> Double? {
         guard size == other.size, format == other.format, format.bits == 8 else { return nil }
         let count = size.width * format.bytesPerPixel
@@ -61,7 +61,7 @@ extension PixelBuffer {
         return Double(sum) / Double(max(1, count * size.height))
     }
 
-    /// Whether alpha is below its maximum in some pixel; in every format alpha is the last sample.
+    /// Whether alpha is below its maximum in a pixel; in every format alpha is the last sample.
     package var hasTransparentPixel: Bool {
         guard format.hasTransparency, format.numeric == .unorm else { return false }
         let (pixel, sample) = (format.bytesPerPixel, format.bytesPerSample)
@@ -81,7 +81,7 @@ extension PixelBuffer {
     }
 }
 
-/// Whole files, read into memory; empty where there is none.
+/// Reads a whole file; empty if there is none.
 package func wholeFile(_ path: String) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return [] }
@@ -95,7 +95,7 @@ package func wholeFile(_ path: String) -> [UInt8] {
     }
 }
 
-/// An open file without a name, with these bytes, for what can only read files.
+/// Opens an unnamed file with these bytes, for functions that only read files.
 package func anonymousFile(_ bytes: [UInt8], closesOnExec: Bool = true) -> Int32 {
     var template = Array("/dev/shm/coderhost-fuzz-XXXXXX".utf8CString)
     if unsafe access("/dev/shm", W_OK) != 0 { template = Array("/tmp/coderhost-fuzz-XXXXXX".utf8CString) }

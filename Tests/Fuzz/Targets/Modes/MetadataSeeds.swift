@@ -1,4 +1,4 @@
-/// Valid files with every kind of metadata that a format can hold, made from files without any.
+/// Valid files with every kind of metadata that a format can store, made from files without metadata.
 enum MetadataSeeds {
     private typealias Part = PartList.Part
 
@@ -17,9 +17,9 @@ enum MetadataSeeds {
         }
     }
 
-    /// Parts, each with the place where it belongs; below zero from the end.
+    /// Parts, each with its position; negative from the end.
     ///
-    /// - Parameter length: of texts and names, as far as the format has no lower limit.
+    /// - Parameter length: the length of texts and names, unless the format has a lower limit.
     private static func metadata(of container: any PartsMutator, _ length: Int) -> [(part: Part, place: Int)] {
         let text = [UInt8](repeating: 0x78, count: length)
         let long = (0..<300 * length).map { UInt8(0x20 + $0 % 0x5F) }
@@ -76,7 +76,7 @@ enum MetadataSeeds {
         ((Array(kind.utf8), data), 1)
     }
 
-    /// A profile as far as its size and signature go.
+    /// A profile with only a valid size and signature.
     private static func profile(_ length: Int) -> [UInt8] {
         let body =
             [UInt8](repeating: 0, count: 12) + Array("RGB XYZ ".utf8) + [UInt8](repeating: 0, count: 12)

@@ -2,13 +2,13 @@ import CoderHost
 import ImageModel
 import Synchronization
 
-/// Decodes one input in this process and in a worker, and compares everything that the two hosts answer.
+/// Decodes one input in this process and in a worker, and compares all results of the two hosts.
 package enum ModeComparison {
-    /// What the hosts agree on.
+    /// The common result of the hosts.
     package enum Answer: Sendable {
         case decoded
         case refused
-        /// A limit of time ended one of the sessions, so that nothing can be compared.
+        /// A time limit ended one of the sessions, so the results cannot be compared.
         case late
     }
 
@@ -18,7 +18,7 @@ package enum ModeComparison {
         let fresh = Self.host(IsolationPolicy(.require, reuse: .fresh, needed: []))
 
         private static func host(_ policy: IsolationPolicy) -> CoderHost {
-            // A worker cannot load plugins that were built with a sanitizer: the environment names others.
+            // A worker cannot load plugins built with a sanitizer: the environment names others.
             let others = policy.mode == .off ? nil : environment("CODERHOST_TEST_WORKER_PLUGINS")
             var configuration = HostConfiguration(
                 directories: [.init(others ?? FuzzHost.products, origin: .argument)], limits: Decoding.limits,
@@ -30,9 +30,9 @@ package enum ModeComparison {
 
     private static let hosts = Mutex(Hosts())
 
-    /// Compares the parts that a long run has time for: one session always, everything else now and then.
+    /// Compares the parts for which a long run has time: one session always, other parts sometimes.
     ///
-    /// - Parameter number: chooses the parts; every 50th case has a worker of its own.
+    /// - Parameter number: chooses the parts; every 50th case has its own worker.
     package static func sample(_ bytes: [UInt8], coder: String?, number: Int) throws(Finding) -> Answer {
         var dice = Dice(run: 50, number: number)
         var steps: Set<ModeRecord.Step> = [.session]
@@ -44,7 +44,7 @@ package enum ModeComparison {
         return try compare(bytes, coder: number % 2 == 0 ? coder : nil, steps, isFresh: number % 50 == 49)
     }
 
-    /// Compares every part, with a worker that is used again and with a fresh one.
+    /// Compares every part, with a reused worker and with a fresh one.
     package static func everything(_ bytes: [UInt8], coder: String?) throws(Finding) {
         for coder in [coder, nil] {
             for isFresh in [false, true] {
@@ -64,7 +64,7 @@ package enum ModeComparison {
         guard let difference = inProcess.difference(from: isolated) else {
             return inProcess.hasPixels ? .decoded : .refused
         }
-        // A crash may have put a plugin into quarantine: the next input finds new hosts.
+        // A crash may have quarantined a plugin: the next input gets new hosts.
         Self.hosts.withLock { $0 = Hosts() }
         let again = ModeRecord(hosts.inProcess.manager, bytes, coder: coder, steps)
         let cause = inProcess.difference(from: again) == nil ? "" : ", and off differs from one run to the next"
@@ -75,14 +75,14 @@ package enum ModeComparison {
 }
 
 extension FuzzTarget {
-    /// Every format: the answers of this process against those of a worker.
+    /// Every format: the results of this process against those of a worker.
     package static let modes = formats.map { format in
         let id = identifier(format.name)
         return FuzzTarget(
             "modes-\(format.name)", coder: id, cost: format.cost,
             seeds: {
                 let written = Seeds.written(as: format.name == "heif" ? "heic" : ImageFormat(format.name))
-                let files = Seeds.pictures(of: id, onlyValid: true) + written
+                let files = Seeds.images(of: id, onlyValid: true) + written
                 let container = format.mutator as? any PartsMutator
                 let rich = container.map { MetadataSeeds.added(to: files, $0) } ?? []
                 return files + rich + Seeds.found(format.name) + Seeds.found("modes-\(format.name)")

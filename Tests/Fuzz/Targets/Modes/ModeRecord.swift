@@ -1,16 +1,16 @@
 import CoderHost
 import ImageModel
 
-/// Everything that a host answers about one input, as labeled values.
+/// All results of a host for one input, as labeled values.
 ///
-/// Two hosts that decode the same bytes give equal records, wherever their plugins run.
+/// Two hosts that decode the same bytes give equal records, whether their plugins run in workers or not.
 struct ModeRecord {
     private var entries: [(label: String, value: AnyHashable)] = []
-    /// Whether a session reached its limit of time: such a record depends on the machine.
+    /// Whether a session reached its time limit: such a record depends on the machine.
     private(set) var isLate = false
     /// Whether the host decoded the pixels of a frame.
     private(set) var hasPixels = false
-    /// Where the sessions ran; nil for the host's own coders.
+    /// The place where the sessions ran; nil for the host's own coders.
     private(set) var place: IsolationReport.Place?
 
     private let manager: CodersManager
@@ -18,18 +18,18 @@ struct ModeRecord {
     private let coder: String?
     private static var limits: DecodeLimits { Decoding.limits }
 
-    /// The ways to decode that a record can hold.
+    /// The ways to decode that a record can include.
     enum Step: CaseIterable { case session, growing, reduced, rawFrames, encoded }
 
-    /// - Parameter coder: the only coder that the host may ask; nil leaves the choice to the host.
+    /// - Parameter coder: the only coder that the host may ask; nil lets the host choose.
     init(_ manager: CodersManager, _ bytes: [UInt8], coder: String?, _ steps: Set<Step>) {
         self.manager = manager
         self.bytes = bytes
         self.coder = coder
-        // The same for every host: the random choices depend on the length of the input alone.
+        // Equal for every host: the random choices depend only on the length of the input.
         var dice = Dice(UInt64(bytes.count))
         for step in Step.allCases {
-            // A step has its own dice, so that the other steps do not change it.
+            // Each step has its own dice, so that other steps do not change it.
             var own = Dice(dice.next())
             if !steps.contains(step) { continue }
             switch step {
@@ -152,7 +152,7 @@ struct ModeRecord {
         var sum: UInt64
     }
 
-    /// The pixels that are visible while the bytes arrive; half of the time the last bytes never come.
+    /// The visible pixels while the bytes arrive; half of the time the last bytes never arrive.
     private mutating func addGrowing(_ dice: inout Dice) {
         var cuts = (0..<3).map { _ in dice.below(bytes.count + 1) }.sorted()
         if dice.once(in: 2) { cuts.append(bytes.count) }
@@ -188,7 +188,7 @@ struct ModeRecord {
         }
     }
 
-    /// A smaller version, upright and in sRGB half of the time.
+    /// A smaller version, half of the time upright and in sRGB.
     private mutating func addReduced(_ dice: inout Dice) {
         var options = DecodeOptions.thumbnail(PixelSize(1 + dice.below(24), 1 + dice.below(24)))
         options.appliesOrientation = dice.once(in: 2)
@@ -203,7 +203,7 @@ struct ModeRecord {
         }
     }
 
-    /// Frames as they are stored and as they are seen, in any order.
+    /// Frames as stored and as composited, in any order.
     private mutating func addRawFrames(_ dice: inout Dice) {
         let order = (0..<4).map { _ in (number: dice.below(64), isRaw: dice.once(in: 2)) }
         withSession { session, record throws(CoderError) in
@@ -219,7 +219,7 @@ struct ModeRecord {
         }
     }
 
-    /// The image written by an encoder, with metadata; several frames as an animation.
+    /// The image as written by an encoder, with metadata; several frames as an animation.
     private mutating func addEncoded(_ dice: inout Dice) {
         let others: [ImageFormat] = ["png", "jpeg", "gif", "webp", "apng", "farbfeld", "heic", "avif"]
         let other = dice.pick(others)

@@ -1,4 +1,4 @@
-/// Combines boxes of two HEIF or AVIF files; sizes, counts and the places of the data are right afterwards.
+/// Combines boxes of two HEIF or AVIF files, and corrects sizes, counts and data positions.
 public struct BoxSplicer: Mutator {
     private typealias Box = PartList.Part
 
@@ -18,7 +18,7 @@ public struct BoxSplicer: Mutator {
         bytes = BoxMutator.joined(boxes)
     }
 
-    /// Goes into a container that both files have, most of the time, and combines the boxes there.
+    /// Usually enters a container that both files have, and combines the boxes there.
     private static func splice(_ boxes: inout [Box], _ others: [Box], _ dice: inout Dice, depth: Int) {
         let shared = boxes.indices.filter { index in
             BoxMutator.containers.contains(boxes[index].kind) && others.contains { $0.kind == boxes[index].kind }
@@ -38,13 +38,13 @@ public struct BoxSplicer: Mutator {
         boxes[at].data = head + BoxMutator.joined(inner)
     }
 
-    /// Where the bytes of the first `mdat` begin.
+    /// The start of the bytes in the first `mdat`.
     private static func dataStart(_ boxes: [Box]) -> Int? {
         guard let index = boxes.firstIndex(where: { $0.kind == Array("mdat".utf8) }) else { return nil }
         return boxes[..<index].reduce(8) { $0 + $1.data.count + 8 }
     }
 
-    /// Adds to every place in the file that `iloc`, `stco` and `co64` name.
+    /// Adds to every file position in `iloc`, `stco` and `co64`.
     private static func move(_ boxes: inout [Box], by distance: Int) {
         if distance == 0 { return }
         for index in boxes.indices {

@@ -1,4 +1,4 @@
-/// Damage that knows no format: wrong bits and numbers, pieces that are missing, doubled, moved or taken from elsewhere.
+/// Damage without knowledge of the format: wrong bits and numbers; removed, doubled, moved or foreign pieces.
 public struct BytesMutator: Mutator {
     public init() {}
 
@@ -10,7 +10,7 @@ public struct BytesMutator: Mutator {
         }
     }
 
-    /// The beginning of one and the end of another.
+    /// The start of one input and the end of another.
     private func splice(_ bytes: inout [UInt8], _ dice: inout Dice, _ other: [UInt8]) {
         let cut = dice.below(bytes.count + 1)
         let from = dice.once(in: 2) ? min(cut, other.count) : dice.below(other.count + 1)
@@ -19,7 +19,7 @@ public struct BytesMutator: Mutator {
 
     func change(_ bytes: inout [UInt8], _ dice: inout Dice) {
         if bytes.isEmpty { return bytes.append(dice.byte()) }
-        // Half of the damage hits the first bytes, where lengths and counts stand.
+        // Half of the damage affects the first bytes, with lengths and counts.
         let at = dice.below(dice.once(in: 2) ? min(bytes.count, 128) : bytes.count)
         switch dice.below(10) {
         case 0...3: bytes[at] ^= 1 << UInt8(dice.below(8))
@@ -41,7 +41,7 @@ public struct BytesMutator: Mutator {
     }
 }
 
-/// Numbers of files, whatever their byte order.
+/// Numbers of files, in any byte order.
 extension Array where Element == UInt8 {
     func big(_ at: Int, _ count: Int) -> Int {
         guard at >= 0, count <= self.count - at else { return 0 }
@@ -53,7 +53,7 @@ extension Array where Element == UInt8 {
         return self[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// A number of more bytes than an integer has begins with zeros.
+    /// A number with more bytes than an integer begins with zeros.
     static func big(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
     }

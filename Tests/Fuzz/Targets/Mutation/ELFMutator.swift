@@ -43,7 +43,7 @@ public struct ELFMutator: Mutator {
     public func mutate(_ bytes: inout [UInt8], _ dice: inout Dice, other: [UInt8]) {
         for _ in 0...dice.below(3) {
             guard bytes.count >= 64 else { return BytesMutator().mutate(&bytes, &dice, other: other) }
-            // Fields of the program headers, the note and the dynamic section, each at its own place.
+            // Fields of the program headers, the note and the dynamic section, each at its position.
             let count = max(1, min(8, bytes.little(56, 2)))
             let header = 64 + 56 * dice.below(count)
             let segment = bytes.little(header + 8, 4)

@@ -1,8 +1,8 @@
-/// Damages a document token by token, so that most of what comes out is still nearly JSON.
+/// Damages a document token by token, so that most of the result is still nearly JSON.
 public struct JSONMutator: Mutator {
     public init() {}
 
-    /// Words, numbers, strings and signs; what stands between them is left out.
+    /// Words, numbers, strings and signs, without the characters between them.
     static func tokens(_ bytes: [UInt8]) -> [[UInt8]] {
         var result: [[UInt8]] = []
         var at = 0

@@ -1,4 +1,4 @@
-/// Damages directories of a TIFF structure: tags, types, counts, offsets, and where the next directory is.
+/// Damages directories of a TIFF structure: tags, types, counts, offsets, and the position of the next directory.
 ///
 /// - Source: TIFF 6.0, section 2.
 public struct TIFFMutator: Mutator {
@@ -51,7 +51,7 @@ public struct ICCMutator: Mutator {
             let value = dice.once(in: 2) ? UInt32(dice.below(bytes.count + 8)) : dice.awkwardNumber()
             BytesMutator().write(value, at, &bytes, isBig: true, count: dice.pick([1, 2, 4]))
         }
-        // The size in the header is right, so that it is not the first thing that is wrong.
+        // The size in the header is correct, so that it is not the first error.
         if !dice.once(in: 8) { BytesMutator().write(UInt32(bytes.count), 0, &bytes, isBig: true, count: 4) }
     }
 }

@@ -1,4 +1,4 @@
-/// Takes a file apart, changes the parts, and joins them into a file with correct lengths.
+/// Splits a file into parts, changes them, and joins them into a file with correct lengths.
 protocol PartsMutator: Mutator {
     /// A part and the name of its kind.
     typealias Part = (kind: [UInt8], data: [UInt8])

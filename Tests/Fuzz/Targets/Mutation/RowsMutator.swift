@@ -1,4 +1,4 @@
-/// Rows of farbfeld, PAM and binary PNM; the header states as many rows as there are.
+/// Rows of farbfeld, PAM and binary PNM; the header declares the actual number of rows.
 public struct RowsMutator: PartsMutator {
     public init() {}
 
@@ -33,7 +33,7 @@ public struct RowsMutator: PartsMutator {
                 (count, rowBytes, fields) = (16, bytes.big(8, 4) * 8, ["\(bytes.big(8, 4))"])
                 return
             }
-            // A file with a comment is left to the mutator of bytes.
+            // The byte mutator handles files with a comment.
             guard bytes.first == UInt8(ascii: "P"), !bytes.prefix(64).contains(UInt8(ascii: "#")) else { return nil }
             (count, rowBytes, fields) = (0, 0, [])
             var word = ""

@@ -3,11 +3,11 @@ internal import ImageModel
 
 /// The canvases that the next frame can be drawn on.
 @safe final class CanvasHistory {
-    /// What is seen once the latest frame is drawn; nil before the first.
+    /// The canvas after the latest frame; nil before the first.
     private(set) var shown: PixelBuffer?
-    /// What the latest frame was drawn on; nil before the second.
+    /// The canvas before the latest frame; nil before the second.
     private(set) var before: PixelBuffer?
-    /// What is seen when the latest frame's rectangle is cleared; made on demand.
+    /// The canvas with the latest frame's rectangle cleared; made on demand.
     private var cleared: PixelBuffer?
     private var spare: [PixelBuffer] = []
     private var reserved = 0
@@ -33,7 +33,7 @@ internal import ImageModel
         return buffer
     }
 
-    /// Remembers the canvas that was drawn on, and what is seen now.
+    /// Keeps the canvas before the frame, and the canvas after it.
     func advance(to surface: borrowing Surface, drawnOn base: PixelBuffer?) throws(CoderError) {
         for buffer in [shown, before, cleared] {
             if let buffer, buffer !== base { spare.append(buffer) }
@@ -52,7 +52,7 @@ internal import ImageModel
         shown = buffer
     }
 
-    /// Gives all memory back.
+    /// Frees all canvases.
     func close() {
         shown = nil
         before = nil

@@ -4,7 +4,7 @@ internal import PNGShim
 
 /// Reads back a frame of palette indices that this encoder compressed before.
 enum IndexExpander {
-    /// Hands out the frame as RGBA, some rows at a time, with the rows that count.
+    /// Passes the frame as RGBA to `body`, several rows at a time, with their row numbers.
     ///
     /// - Parameter palette: RGBA, four bytes an entry.
     static func expand(
@@ -17,7 +17,7 @@ enum IndexExpander {
             var opened: OpaquePointer?
             guard unsafe pngshim_indices_open(bytes.baseAddress, UInt64(bytes.count), &opened) == PNGSHIM_OK,
                 let reader = unsafe opened
-            else { return CoderError(.outOfMemory, "there is no memory to read a frame back") }
+            else { return CoderError(.outOfMemory, "not enough memory to read a frame back") }
             defer { unsafe pngshim_indices_close(reader) }
             do throws(CoderError) {
                 for first in Swift.stride(from: 0, to: size.height, by: 64) {

@@ -1,8 +1,8 @@
-/// Distances from many points to 256 colours, eight colours at a time.
+/// Computes distances from many points to 256 colors, eight colors at a time.
 @safe final class ColorLanes {
     static let far: Float = 1e9
     let count: Int
-    /// Three times 256 values, the channels one behind the other.
+    /// Three times 256 values, one channel after another.
     private let values: UnsafeMutablePointer<Float>
 
     init(_ centers: [SIMD4<Float>]) {
@@ -17,13 +17,13 @@
 
     deinit { unsafe values.deallocate() }
 
-    /// The colours of one group of eight, by channel.
+    /// The colors of one group of eight, by channel.
     @inline(__always)
     func lanes(_ group: Int, _ channel: Int) -> SIMD8<Float> {
         unsafe UnsafeRawPointer(values + channel * 256 + group * 8).loadUnaligned(as: SIMD8<Float>.self)
     }
 
-    /// The nearest colour and its squared distance.
+    /// Returns the nearest color and its squared distance.
     @inline(__always)
     func nearest(_ point: SIMD4<Float>) -> (index: Int, distance: Float) {
         var best = SIMD8<Float>(repeating: .infinity)
@@ -44,14 +44,14 @@
 }
 
 enum ColorKernels {
-    /// The colours as the middle of the points nearest to them; one without points goes where the error is largest.
+    /// Moves each color to the mean of its nearest points; a color without points goes to the largest error.
     static func moved(_ centers: [SIMD4<Float>], _ points: [SIMD4<Float>]) -> [SIMD4<Float>] {
         let lanes = ColorLanes(centers)
         var sums = [SIMD4<Float>](repeating: .zero, count: centers.count)
         var worst: (point: SIMD4<Float>, error: Float) = (points[0], 0)
         for point in points {
             let (index, distance) = lanes.nearest(point)
-            // Around the old place, or small steps would be lost in the sums of large ones.
+            // Relative to the old position: otherwise rounding of large sums would lose small steps.
             var sum = (point - centers[index]) * point.w
             sum.w = point.w
             sums[index] += sum
@@ -70,12 +70,12 @@ enum ColorKernels {
         }
     }
 
-    /// The squared error when every point has the nearest of these colours.
+    /// Returns the squared error if every point takes its nearest color.
     ///
-    /// - Parameter points: as the metric sees them.
+    /// - Parameter points: in the space of the metric.
     static func error(of colors: [UInt32], _ points: [SIMD4<Float>], _ metric: ColorMetric) -> Float {
         let lanes = ColorLanes(colors.map(metric.point))
-        // Single precision would stop counting after 2²⁴ of anything.
+        // Single precision stops counting at 2²⁴.
         var total = 0.0
         for point in points { total += Double(lanes.nearest(point).distance * point.w) }
         return Float(total)

@@ -1,4 +1,4 @@
-/// Packs the indices of frames, and where the dictionary ends tries other indices that are as good for the pixel.
+/// Packs the indices of frames. Where a dictionary string ends, tries other indices that suit the pixel equally well.
 ///
 /// - Source: GIF89a specification, appendix F.
 @safe final class LZWPacker {
@@ -9,7 +9,7 @@
     private let table: UnsafeMutablePointer<UInt32>
     /// The string without its last pixel.
     private let parents: UnsafeMutablePointer<UInt16>
-    /// The codes of strings of nothing but the commonest index, by length; known up to ``runLength``.
+    /// The codes of runs of the most common index, by length; known up to ``runLength``.
     private let runs: UnsafeMutablePointer<UInt16>
     private var runLength = 1
     private var common: UInt8 = 0
@@ -24,17 +24,17 @@
     private var nextCode = 0
     private var bits: UInt64 = 0
     private var bitCount = 0
-    /// The string found last: its code, and the places of its first pixel and of the one behind its last.
+    /// The last string found: its code, the position of its first pixel, and its end.
     private var found = (code: -1, start: 0, end: 0)
 
-    // How much the dictionary saves: what one filling of it achieved, and what it does since it is full.
+    // The savings of the dictionary: while it was filled, and since it is full.
     private var clearPlace = 0
     private var spent = 0
     private var fillRate = 0.0
     private var fullPlace = 0
     private var fullCodes = 0
 
-    /// What nobody took yet: the code size in front of data blocks.
+    /// The pending output: the code size, then data blocks.
     private(set) var bytes: [UInt8] = []
 
     init() {
@@ -54,12 +54,12 @@
         unsafe block.deallocate()
     }
 
-    /// Starts a frame with codes for 2ⁿ colours, n from 2 (section 22) to 8.
+    /// Starts a frame with codes for 2ⁿ colors, n from 2 (section 22) to 8.
     ///
-    /// - Parameter patience: a string may end one pixel early where the next one then reaches farther by more than
-    ///   this; nil: never. 0 helps where indices may be chosen; elsewhere only trying tells.
-    /// - Parameter window: codes between two looks at how well a full dictionary does.
-    /// - Parameter common: an index that often stands in long runs.
+    /// - Parameter patience: a string may end one pixel early if the next string then reaches farther by more than
+    ///   this; nil: never. 0 helps if indices may be chosen; otherwise only a trial shows whether it helps.
+    /// - Parameter window: the number of codes between two checks of a full dictionary.
+    /// - Parameter common: an index that often forms long runs.
     func start(minimumCodeSize: Int, patience: Int?, window: Int, common: UInt8) {
         precondition((2...8).contains(minimumCodeSize))
         self.patience = patience
@@ -76,15 +76,15 @@
         clear(at: 0)
     }
 
-    /// Hands over what is packed so far.
+    /// Passes on the bytes packed so far.
     func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }
 
-    /// Packs about as far as `limit`, and changes indices for which it took another choice; all are below 2ⁿ.
+    /// Packs up to about `limit`, and updates indices that it replaced; all are below 2ⁿ.
     ///
-    /// - Parameter indices: those of the whole frame in each call.
+    /// - Parameter indices: the indices of the whole frame in each call.
     func pack(_ indices: inout [UInt8], to limit: Int, _ choices: borrowing PixelChoices) {
         unsafe indices.withUnsafeMutableBufferPointer { indices in
             if indices.isEmpty { return }
@@ -106,7 +106,7 @@
         }
     }
 
-    /// Writes what is left and the terminator.
+    /// Writes the remaining data and the terminator.
     func finish() {
         if found.code >= 0 {
             put(found.code)
@@ -120,18 +120,18 @@
 
     // MARK: Strings
 
-    /// Writes the string found last, or all but its last pixel where the next string then reaches farther.
+    /// Writes the last string found, or all but its last pixel if the next string then reaches farther.
     private func step(_ indices: UnsafeMutableBufferPointer<UInt8>, _ choices: borrowing PixelChoices) {
         let (code, start, end) = found
         let slot = unsafe ~find(code, indices[end])
         let pixel = unsafe indices[end]
-        // A run that is one longer than the longest so far.
+        // A run that is one pixel longer than the longest run so far.
         let isRun = unsafe pixel == common && runs[runLength] == code
         set(slot, code, pixel, isRun)
         var next = unsafe longest(indices, from: end, choices)
         var written = code
         if let patience, end - start > 1, next.end < indices.count {
-            // A shorter string adds nothing to the dictionary: what it would add is the longer one.
+            // A shortened string adds nothing to the dictionary: it would add the longer string, which exists.
             unsafe table[slot] = Self.free
             if isRun { runLength -= 1 }
             let other = unsafe plain(indices, from: end - 1)
@@ -145,7 +145,7 @@
         put(written)
         spent += codeSize
         nextCode += 1
-        // The decoder learns of a string one code later.
+        // The decoder adds a string one code later.
         if nextCode > 1 << codeSize, codeSize < 12 { codeSize += 1 }
         if nextCode == Self.codes {
             fillRate = Double(end - clearPlace) / Double(spent)
@@ -166,7 +166,7 @@
         }
     }
 
-    /// The longest known string from a place on, over any choice of indices.
+    /// Returns the longest known string from a position on, over all allowed indices.
     @inline(__always)
     private func longest(
         _ indices: UnsafeMutableBufferPointer<UInt8>, from start: Int, _ choices: borrowing PixelChoices
@@ -195,7 +195,7 @@
     ) {
         let first = unsafe indices[start]
         if first != common { return unsafe plain(indices, from: start, Int(first), start + 1) }
-        // A run needs no walk: its code is known by its length.
+        // A run needs no search: its length gives its code.
         let limit = min(indices.count, start + runLength)
         var end = start + 1
         let wide = SIMD16(repeating: common)
@@ -220,7 +220,7 @@
         return (code, start, end)
     }
 
-    /// The code of a string and one more pixel; where there is none, the complement of the slot for it.
+    /// Returns the code of a string and one more pixel; if there is none, the complement of the free slot for it.
     @inline(__always)
     private func find(_ prefix: Int, _ pixel: UInt8) -> Int {
         let key = UInt32(truncatingIfNeeded: prefix << 8) | UInt32(pixel)

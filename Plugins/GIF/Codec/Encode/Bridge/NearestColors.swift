@@ -1,18 +1,18 @@
-/// Looks up the nearest of up to 256 colours exactly: of each cell of the cube it knows which can be nearest in it.
+/// Finds the nearest of up to 256 colors exactly. Each cell of the color cube lists its possible nearest colors.
 ///
 /// Distances are those between keys of a ``ColorMetric``.
 @safe final class NearestColors {
-    /// Cells of 8 × 8 × 8 colours.
+    /// Cells of 8 × 8 × 8 colors.
     private static let cells = 1 << 15
 
     let colors: [UInt32]
     private let metric: ColorMetric
-    /// How much more squared error than the nearest a colour may have to be a ``candidates(for:_:)``.
+    /// The squared error by which ``candidates(for:_:)`` may exceed the nearest color.
     let margin: Int32
     private let lanes: ColorLanes
     private let packed: UnsafeMutablePointer<UInt32>
-    /// Where the list of a cell starts; -1 where it was not made yet. A list is the number of colours that can be the
-    /// nearest less 1, the number of those that can be within the margin less 1, and then their indices.
+    /// The start of a cell's list; -1 if it was not made yet. A list has the number of possible nearest colors less 1,
+    /// the number of colors within the margin less 1, and then their indices.
     private let starts: UnsafeMutablePointer<Int32>
     private var lists: UnsafeMutablePointer<UInt8>
     private var used = 0
@@ -46,11 +46,11 @@
         return red &* red &+ green &* green &+ blue &* blue
     }
 
-    /// The index of the colour nearest to one of RGB.
+    /// Returns the index of the color nearest to an RGB color.
     @inline(__always)
     func index(nearestTo color: UInt32) -> UInt8 { nearest(metric.key(color)).index }
 
-    /// The index of the colour nearest to a key, and its squared distance.
+    /// Returns the index of the color nearest to a key, and its squared distance.
     @inline(__always)
     func nearest(_ color: UInt32) -> (index: UInt8, distance: Int32) {
         let list = unsafe list(of: color)
@@ -67,7 +67,7 @@
         return (best, least)
     }
 
-    /// Calls with every colour that is within `limit` of this one, if that is at most the margin above the nearest.
+    /// Calls `body` with every color within `limit` of this one, limited to the margin above the nearest.
     @inline(__always)
     func candidates(for color: UInt32, limit: Int32, _ body: (UInt8, Int32) -> Void) {
         let list = unsafe list(of: color)
@@ -102,7 +102,7 @@
                     let above = lanes.lanes(group, channel) - high[channel]
                     let beyond = below.replacing(with: above, where: above .> below)
                     let outside = beyond.replacing(with: 0, where: beyond .< 0)
-                    // The distances to the two sides with their signs turned: the side farther away has the lesser.
+                    // The negated distances to the two sides: the farther side has the smaller value.
                     let reach = below.replacing(with: above, where: above .< below)
                     near += outside * outside
                     far += reach * reach
@@ -130,7 +130,7 @@
         }
     }
 
-    /// Room for one more list.
+    /// Reserves memory for one more list.
     private func grow() {
         if capacity - used >= 258 { return }
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)

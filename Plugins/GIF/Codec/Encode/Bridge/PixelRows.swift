@@ -1,9 +1,10 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Reads rows of a surface as colours of a ``ColorTable``.
+/// Reads rows of a surface as colors of a ``ColorTable``.
 enum PixelRows {
-    /// Writes the colours of row `y` to its place in a canvas; alpha below 128 is transparent, GIF knows nothing between.
+    /// Writes the colors of row `y` to its position in a canvas; alpha below 128 is transparent, since GIF has no
+    /// partial alpha.
     static func load(_ y: Int, of surface: borrowing Surface, into canvas: inout [UInt32]) {
         let width = surface.size.width
         let channels = surface.format.channels
@@ -16,7 +17,7 @@ enum PixelRows {
                     case .rgba:
                         for x in 0..<width {
                             let pixel = unsafe bytes.loadUnaligned(fromByteOffset: x * 4, as: UInt32.self).littleEndian
-                            // All ones where the upper bit of alpha is set.
+                            // All ones if the highest bit of alpha is set.
                             let shown = UInt32(bitPattern: Int32(bitPattern: pixel) >> 31)
                             unsafe target[x] = (pixel | 0xFF00_0000) & (hasAlpha ? shown : .max)
                         }
@@ -35,7 +36,7 @@ enum PixelRows {
         }
     }
 
-    /// The first and last place in a range where two canvases differ.
+    /// Returns the first and the last position in a range at which two canvases differ.
     static func difference(_ a: [UInt32], _ b: [UInt32], in range: Range<Int>) -> ClosedRange<Int>? {
         precondition(range.upperBound <= a.count && range.upperBound <= b.count && range.lowerBound >= 0)
         return unsafe a.withUnsafeBufferPointer { a in
@@ -52,7 +53,7 @@ enum PixelRows {
         }
     }
 
-    /// How many pixels of a range differ.
+    /// Returns how many pixels of a range differ.
     static func count(_ a: [UInt32], _ b: [UInt32], in range: Range<Int>) -> Int {
         precondition(range.upperBound <= a.count && range.upperBound <= b.count && range.lowerBound >= 0)
         return unsafe a.withUnsafeBufferPointer { a in
@@ -64,7 +65,7 @@ enum PixelRows {
         }
     }
 
-    /// How many pixels of a range are shown.
+    /// Returns how many pixels of a range are not transparent.
     static func opaque(_ a: [UInt32], in range: Range<Int>) -> Int {
         precondition(range.upperBound <= a.count && range.lowerBound >= 0)
         return unsafe a.withUnsafeBufferPointer { a in
@@ -74,14 +75,14 @@ enum PixelRows {
         }
     }
 
-    /// The first and last place in a range that `a` shows and `b` does not.
+    /// Returns the first and the last position in a range that `a` shows and `b` does not.
     static func holes(from a: [UInt32], to b: [UInt32], in range: Range<Int>) -> ClosedRange<Int>? {
         precondition(range.upperBound <= a.count && range.upperBound <= b.count && range.lowerBound >= 0)
         return unsafe a.withUnsafeBufferPointer { a in
             unsafe b.withUnsafeBufferPointer { b in
                 var any: UInt32 = 0
                 for place in range { any |= unsafe a[place] & ~b[place] }
-                // Only the upper byte tells: it is 255 or 0.
+                // Only the upper byte matters: it is 255 or 0.
                 if any >> 31 == 0 { return nil }
                 var (first, last) = (range.lowerBound, range.upperBound - 1)
                 while unsafe (a[first] & ~b[first]) >> 31 == 0 { first += 1 }

@@ -2,11 +2,11 @@ internal import CoderPluginKit
 internal import ImageModel
 
 extension LZWDecoder {
-    /// The indices of an image in the order in which they are stored; nil where some are missing or a code is damaged.
+    /// Returns the indices of an image in stored order; nil if some are missing or a code is damaged.
     ///
     /// - Parameters:
-    ///   - offset: where the code size stands.
-    ///   - end: behind the last data block.
+    ///   - offset: the position of the code size.
+    ///   - end: the end of the last data block.
     func indices(
         of source: ByteSource, codeSizeAt offset: Int, upTo end: Int, count: Int, host: HostServices
     ) throws(CoderError) -> [UInt8]? {

@@ -2,11 +2,11 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// Bytes as a zlib stream, by libdeflate's highest level.
+/// Compresses bytes to a zlib stream, at libdeflate's highest level.
 func deflated(_ bytes: [UInt8]) throws(CoderError) -> [UInt8] {
     var opened: OpaquePointer?
     guard unsafe pngshim_deflater_open(&opened) == PNGSHIM_OK, let deflater = unsafe opened else {
-        throw CoderError(.outOfMemory, "there is no memory for the compressor")
+        throw CoderError(.outOfMemory, "not enough memory for the compressor")
     }
     defer { unsafe pngshim_deflater_close(deflater) }
     var effort = pngshim_effort(
@@ -18,7 +18,7 @@ func deflated(_ bytes: [UInt8]) throws(CoderError) -> [UInt8] {
         }
     }
     guard status == PNGSHIM_OK else {
-        throw CoderError(.outOfMemory, "there is no memory to compress metadata", domain: "libdeflate")
+        throw CoderError(.outOfMemory, "not enough memory to compress metadata", domain: "libdeflate")
     }
     var result: UnsafePointer<UInt8>?
     var count: UInt64 = 0

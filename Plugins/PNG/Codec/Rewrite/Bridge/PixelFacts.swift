@@ -2,17 +2,17 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// Which smaller samples would give the same pixels.
+/// Finds smaller sample forms with the same pixels.
 struct PixelFacts {
-    /// Red, green and blue are the same everywhere.
+    /// Red, green and blue are equal in every pixel.
     var isGray: Bool
-    /// Alpha is full everywhere.
+    /// Every pixel is opaque.
     var isOpaque: Bool
-    /// 16-bit samples whose two bytes are the same everywhere: 8 bits say as much.
+    /// Both bytes of every 16-bit sample are equal: 8 bits are enough.
     var isDoubled: Bool
-    /// The one color that is transparent, where no other pixel has it.
+    /// The color of the transparent pixels, if it is one color and no other pixel has it.
     var key: [UInt16]?
-    /// The fewest bits that hold every gray of 8 bits.
+    /// The fewest bits that can store every gray of 8 bits.
     var grayDepth: Int
 }
 
@@ -56,19 +56,19 @@ extension PixelFacts {
         return [1, 2, 4].first { depth in values.allSatisfy { $0 % (255 / (1 << depth - 1)) == 0 } } ?? 8
     }
 
-    /// How often each index stands beside each other one; 256 counts for each index, of those above it.
-    static func neighbours(of indices: PixelBuffer, host: HostServices) throws(CoderError) -> [UInt32] {
+    /// Counts how often each index is next to each other one; 256 counts per index, for the indices above it.
+    static func neighbors(of indices: PixelBuffer, host: HostServices) throws(CoderError) -> [UInt32] {
         var counts = [UInt32](repeating: 0, count: 1 << 16)
         let width = UInt32(indices.size.width)
         try unsafe visit(indices, host) { start, stride, rows in
             unsafe counts.withUnsafeMutableBufferPointer {
-                unsafe pngshim_neighbours_add($0.baseAddress!, start, stride, width, rows)
+                unsafe pngshim_neighbors_add($0.baseAddress!, start, stride, width, rows)
             }
         }
         return counts
     }
 
-    /// Lends rows after rows: where they begin, the bytes from one to the next, and how many there are.
+    /// Passes groups of rows to `body`: their start, the bytes from one row to the next, and their number.
     @unsafe
     static func visit(
         _ buffer: PixelBuffer, _ host: HostServices, _ body: (UnsafePointer<UInt8>, UInt64, UInt32) -> Void

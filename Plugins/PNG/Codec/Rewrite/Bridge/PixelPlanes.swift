@@ -24,7 +24,7 @@ extension PixelBuffer {
 }
 
 extension GrowingPalette {
-    /// The index of every pixel, all of whose colors are there.
+    /// The index of every pixel; the palette must have all colors.
     func indices(of pixels: PixelBuffer, host: HostServices) throws(CoderError) -> PixelBuffer {
         let plane = try PixelBuffer(size: pixels.size, format: .gray8)
         let (width, channels) = (UInt32(pixels.size.width), UInt8(pixels.format.channels.count))

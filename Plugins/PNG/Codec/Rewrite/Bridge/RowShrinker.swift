@@ -2,14 +2,14 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// Turns stored rows into the shortest zlib stream that some effort finds.
+/// Compresses stored rows to the shortest zlib stream for a given effort.
 @safe final class RowShrinker {
-    /// How the filter of a row is chosen.
+    /// The rule that chooses the filter of a row.
     enum Strategy: UInt8, CaseIterable {
         case none = 0, sub, up, average, paeth
         /// The smallest sum of absolute differences.
         case size
-        /// The fewest bits for the bytes of the row by themselves.
+        /// The fewest bits for the bytes of the row alone.
         case entropy
         /// The fewest different pairs of bytes.
         case pairs
@@ -19,21 +19,21 @@ internal import PNGShim
         case context
     }
 
-    /// What is compressed, and how hard.
+    /// The input and the effort.
     struct Task: Hashable {
-        /// Of the longest row, without a filter byte.
+        /// The bytes of the longest row, without a filter byte.
         var rowBytes: Int
-        /// Bytes of all rows, each with its filter byte.
+        /// The bytes of all rows, each with its filter byte.
         var total: Int
-        /// Bytes from a sample to the same one of the next pixel.
+        /// The bytes from a sample to the same sample of the next pixel.
         var step: Int
         var strategy: Strategy
         /// 1 … 12.
         var level: Int
-        /// Whether only the length is wanted, and about.
+        /// Whether to compute only the approximate length.
         var isTrial = false
 
-        /// Bytes that a shrinker takes for it, its output aside.
+        /// The memory of a shrinker in bytes, without its output.
         var memory: Int {
             var raw = raw
             return unsafe Int(clamping: pngshim_shrinker_memory(&raw))
@@ -63,12 +63,12 @@ internal import PNGShim
         try check(unsafe pngshim_shrinker_start(shrinker, &raw))
     }
 
-    /// Begins rows that do not follow those so far: the row above is none.
+    /// Begins rows that do not follow the earlier ones: there is no row above.
     func beginPart(rowBytes: Int) throws(CoderError) {
         try check(unsafe pngshim_shrinker_pass(shrinker, UInt64(rowBytes)))
     }
 
-    /// Adds some of the rows, which stand one behind the other.
+    /// Adds rows, which are adjacent in memory.
     func push(_ rows: borrowing StoredRows, _ range: Range<Int>) throws(CoderError) {
         try check(
             unsafe rows.withRows(range) { bytes in
@@ -78,7 +78,7 @@ internal import PNGShim
 
     func finish() throws(CoderError) { try check(unsafe pngshim_shrinker_end(shrinker)) }
 
-    /// Bytes of the stream so far.
+    /// The number of bytes of the stream so far.
     var length: Int { Int(clamping: unsafe pngshim_shrinker_length(shrinker)) }
 
     /// Copies the stream.
@@ -89,7 +89,7 @@ internal import PNGShim
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    private static var noMemory: CoderError { CoderError(.outOfMemory, "there is no memory for the compressor") }
+    private static var noMemory: CoderError { CoderError(.outOfMemory, "not enough memory for the compressor") }
 
     private func check(_ status: Int32) throws(CoderError) {
         switch status {

@@ -2,21 +2,20 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// Some rows of a picture as a PNG stores them, without filters.
+/// Rows of an image as a PNG stores them, without filters.
 @safe struct StoredRows: ~Copyable {
-    /// How pixels become stored samples.
+    /// The conversion from pixels to stored samples.
     struct Packing: Hashable {
-        /// Channels of the file.
+        /// The number of channels in the file.
         var channels: Int
-        /// Bits of a sample of the file.
+        /// The bits of a sample in the file.
         var depth: Int
-        /// What is stored for each value of the only channel of the pixels, which has 8 bits; empty for several channels
-        /// and for 16 bits.
+        /// The stored value for each value of the only 8-bit channel; empty for several channels and for 16 bits.
         var values: [UInt8] = []
 
-        /// Bytes of a row of so many pixels.
+        /// Returns the bytes of a row of this many pixels.
         func bytesPerRow(width: Int) -> Int { (width * channels * depth + 7) / 8 }
-        /// Bytes from a sample to the same one of the next pixel, at least 1.
+        /// The bytes from a sample to the same sample of the next pixel, at least 1.
         var step: Int { max(1, channels * depth / 8) }
 
         @unsafe
@@ -39,7 +38,7 @@ internal import PNGShim
     private(set) var count = 0
     let bytesPerRow: Int
 
-    /// Room for so many rows.
+    /// Reserves room for this many rows.
     init(capacity: Int, bytesPerRow: Int) {
         precondition(capacity > 0 && bytesPerRow > 0)
         self.capacity = capacity
@@ -50,10 +49,10 @@ internal import PNGShim
 
     deinit { unsafe memory.deallocate() }
 
-    /// Forgets the rows.
+    /// Removes all rows.
     mutating func clear() { count = 0 }
 
-    /// Adds some rows of a picture.
+    /// Adds some rows of an image.
     mutating func append(_ rows: Range<Int>, of buffer: PixelBuffer, _ packing: Packing) {
         precondition(rows.count <= capacity - count && rows.lowerBound >= 0 && rows.upperBound <= buffer.size.height)
         precondition(bytesPerRow == packing.bytesPerRow(width: buffer.size.width))
@@ -69,7 +68,7 @@ internal import PNGShim
         count += rows.count
     }
 
-    /// Lends some of the rows.
+    /// Passes some of the rows to `body`.
     @unsafe
     func withRows<R>(_ range: Range<Int>, _ body: (UnsafePointer<UInt8>) -> R) -> R {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)

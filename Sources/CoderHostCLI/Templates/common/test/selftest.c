@@ -1,8 +1,8 @@
 /*
- * selftest.c - what has to hold for any coder of stills, tried without coderhost: `selftest ./libcoder-x.so`.
+ * selftest.c - tests a coder of still images without coderhost: `selftest ./libcoder-x.so`.
  *
- * A picture is encoded; what comes out is decoded from memory, piece by piece, while it grows byte by byte, cut at
- * every byte, under limits, without memory and with a host that asks to stop. `coderhost plugin check` asks a lot more.
+ * The test encodes an image and decodes the result: from memory, in pieces, while it grows byte by byte, truncated at
+ * every byte, under limits, without memory, and with cancellation. `coderhost plugin check` tests much more.
  */
 #include <coder_plugin.h>
 #include <dlfcn.h>
@@ -21,9 +21,9 @@ static void check(int truth, const char *what) {
     fprintf(stderr, "not ok: %s\n", what);
 }
 
-/* ---- what a host lends ------------------------------------------------------------------------------------------- */
+/* ---- services of the host ---------------------------------------------------------------------------------------- */
 
-static int        allocations_left = -1; /* how many succeed; negative: all of them */
+static int        allocations_left = -1; /* how many succeed; negative: all */
 static cpi_status poll_answer      = CPI_CONTINUE;
 
 static void *allocate(void *ctx, uint64_t count) {
@@ -46,7 +46,7 @@ static cpi_status poll(void *ctx) { return (void)ctx, poll_answer; }
 static void       log_line(void *ctx, uint32_t severity, const char *text) { (void)ctx, (void)severity, (void)text; }
 static void       progress(void *ctx, uint64_t done, uint64_t total) {
     (void)ctx;
-    check(done <= total, "progress is not more than all");
+    check(done <= total, "progress does not exceed the total");
 }
 
 static const cpi_services services = {
@@ -65,7 +65,7 @@ static cpi_status write_out(void *ctx, const uint8_t *bytes, uint64_t count) {
     return CPI_OK;
 }
 
-/* The first `shown` of `total` bytes are there. */
+/* The first `shown` of `total` bytes are available. */
 typedef struct input { size_t shown, total; } input;
 
 static uint64_t   available(void *ctx) { return ((input *)ctx)->shown; }
@@ -78,16 +78,16 @@ static cpi_status read_at(void *ctx, uint64_t offset, uint8_t *buffer, uint64_t 
     return *copied == count || in->shown == in->total ? CPI_OK : CPI_NEED_INPUT;
 }
 
-/* ---- the two directions ------------------------------------------------------------------------------------------ */
+/* ---- encoding and decoding --------------------------------------------------------------------------------------- */
 
-static uint8_t picture[HEIGHT][STRIDE], result[HEIGHT][STRIDE];
+static uint8_t image[HEIGHT][STRIDE], result[HEIGHT][STRIDE];
 
 static cpi_surface surface_of(uint8_t *pixels, cpi_pixel_format format) {
     return (cpi_surface){.size = sizeof(cpi_surface), .format = format, .width = WIDTH, .height = HEIGHT,
                          .stride = STRIDE, .pixels = pixels, .byte_count = HEIGHT * STRIDE - (STRIDE - ROW_BYTES)};
 }
 
-static void encode_picture(void) {
+static void encode_image(void) {
     const cpi_encoder_api *api = coder->encoder;
     const cpi_limits       limits = {.size = sizeof limits};
     const cpi_sink         sink = {.size = sizeof sink, .write = write_out};
@@ -101,15 +101,15 @@ static void encode_picture(void) {
                                                   .bits = 8, .alpha = CPI_ALPHA_STRAIGHT};
     check(api->open(coder, &services, &limits, NULL, &e, &error) == CPI_OK, "an encoder opens");
     check(api->accept(e, &info, 0, &offer, &error) == CPI_OK, "an encoder takes a pixel format");
-    check(memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "this test knows RGBA of 8 bits only");
+    check(memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "this test supports only RGBA with 8 bits");
     check(api->begin(e, &info, &sink, &error) == CPI_OK, "encoding begins");
-    const cpi_surface surface = surface_of(&picture[0][0], info.native);
+    const cpi_surface surface = surface_of(&image[0][0], info.native);
     check(api->add_frame(e, &frame, &surface, &error) == CPI_OK, "a frame is encoded");
     check(api->finish(e, &error) == CPI_OK, "encoding ends");
     api->close(e);
 }
 
-/* Decodes the first `shown` of `total` bytes, showing one more whenever the decoder asks. */
+/* Decodes the first `shown` of `total` bytes; adds one byte whenever the decoder needs input. */
 static cpi_status decode_file(uint32_t kind, input in, const cpi_limits *limits, cpi_error *error) {
     const cpi_decoder_api *api = coder->decoder;
     const cpi_source       source = {
@@ -127,17 +127,17 @@ static cpi_status decode_file(uint32_t kind, input in, const cpi_limits *limits,
         in.shown++;
     if (status == CPI_OK) status = api->next_frame(d, &frame, error);
     if (status == CPI_OK) {
-        check(info.width == WIDTH && info.height == HEIGHT, "the size is what was encoded");
+        check(info.width == WIDTH && info.height == HEIGHT, "the decoded size matches the encoded size");
         memset(result, CANARY, sizeof result);
         const cpi_surface        surface = surface_of(&result[0][0], info.native);
         const cpi_decode_request request = {.size = sizeof request, .surface = &surface};
         while ((status = api->decode(d, &request, error)) == CPI_NEED_INPUT && in.shown < in.total) in.shown++;
         for (int y = 0; y < HEIGHT; y++)
-            for (int x = ROW_BYTES; x < STRIDE; x++) check(result[y][x] == CANARY, "nothing behind a row changes");
+            for (int x = ROW_BYTES; x < STRIDE; x++) check(result[y][x] == CANARY, "no byte after a row changes");
     }
     if (status < 0) {
         cpi_error again = {.size = sizeof again};
-        check(error->code == status && error->message[0], "an error has its code, and says what is wrong");
+        check(error->code == status && error->message[0], "an error has a code and a message");
         check(api->next_frame(d, &frame, &again) == status && strcmp(again.message, error->message) == 0,
               "after an error every call repeats it");
     }
@@ -145,10 +145,10 @@ static cpi_status decode_file(uint32_t kind, input in, const cpi_limits *limits,
     return status;
 }
 
-/* A coder with loss is nearly right: allow for it here. */
-static int is_picture(void) {
+/* For a lossy coder, allow small differences here. */
+static int is_image(void) {
     int same = 1;
-    for (int y = 0; y < HEIGHT; y++) same &= memcmp(result[y], picture[y], ROW_BYTES) == 0;
+    for (int y = 0; y < HEIGHT; y++) same &= memcmp(result[y], image[y], ROW_BYTES) == 0;
     return same;
 }
 
@@ -158,9 +158,9 @@ static void test_ways_of_reading(void) {
     const cpi_limits limits = {.size = sizeof limits};
     cpi_error        error = {.size = sizeof error};
     const input      all = {file_bytes, file_bytes}, nothing = {0, file_bytes};
-    check(decode_file(CPI_SOURCE_MEMORY, all, &limits, &error) == CPI_OK && is_picture(), "decodes from memory");
-    check(decode_file(CPI_SOURCE_READER, all, &limits, &error) == CPI_OK && is_picture(), "decodes piece by piece");
-    check(decode_file(CPI_SOURCE_GROWING, nothing, &limits, &error) == CPI_OK && is_picture(), "decodes what grows");
+    check(decode_file(CPI_SOURCE_MEMORY, all, &limits, &error) == CPI_OK && is_image(), "decodes from memory");
+    check(decode_file(CPI_SOURCE_READER, all, &limits, &error) == CPI_OK && is_image(), "decodes in pieces");
+    check(decode_file(CPI_SOURCE_GROWING, nothing, &limits, &error) == CPI_OK && is_image(), "decodes growing input");
 }
 
 static void test_every_cut(void) {
@@ -186,9 +186,9 @@ static void test_limits(void) {
     cpi_error        error = {.size = sizeof error};
     const cpi_status status = decode_file(CPI_SOURCE_MEMORY, (input){file_bytes, file_bytes}, &narrow, &error);
     if (status == CPI_OK) return;
-    check(status == CPI_LIMIT, "a limit is kept, or left to the host");
+    check(status == CPI_LIMIT, "the coder applies the limit, or leaves it to the host");
     check(error.limit_id == CPI_LIMIT_WIDTH && error.limit_allowed == WIDTH - 1 && error.limit_requested == WIDTH,
-          "the error says which limit, what is allowed and what was asked for");
+          "the error has the limit, the allowed and the requested value");
 }
 
 static void test_refusals(void) {
@@ -196,7 +196,7 @@ static void test_refusals(void) {
     const input      all = {file_bytes, file_bytes};
     cpi_error        error = {.size = sizeof error};
     poll_answer = CPI_CANCELLED;
-    check(decode_file(CPI_SOURCE_MEMORY, all, &limits, &error) == CPI_CANCELLED, "stops when the host asks for it");
+    check(decode_file(CPI_SOURCE_MEMORY, all, &limits, &error) == CPI_CANCELLED, "stops on cancellation");
     poll_answer = CPI_CONTINUE;
     for (int n = 0; n < 8; n++) {
         allocations_left        = n;
@@ -218,12 +218,12 @@ int main(int count, char **words) {
     if (!plugin) return fprintf(stderr, "the plugin refuses: %s\n", error.message), 2;
     if (plugin->init && plugin->init(&error) < 0) return fprintf(stderr, "init: %s\n", error.message), 2;
     coder = plugin->coder(0);
-    check(plugin->coder(plugin->coder_count) == NULL, "the coders end");
-    check(!plugin->get || plugin->get("unknown.extension/1") == NULL, "an unknown extension is not there");
+    check(plugin->coder(plugin->coder_count) == NULL, "the list of coders ends");
+    check(!plugin->get || plugin->get("unknown.extension/1") == NULL, "an unknown extension returns NULL");
 
     for (int y = 0; y < HEIGHT; y++)
-        for (int x = 0; x < STRIDE; x++) picture[y][x] = x < ROW_BYTES ? (uint8_t)(y * 57 + x * 31) : CANARY;
-    encode_picture();
+        for (int x = 0; x < STRIDE; x++) image[y][x] = x < ROW_BYTES ? (uint8_t)(y * 57 + x * 31) : CANARY;
+    encode_image();
     if (failures == 0) {
         test_ways_of_reading();
         test_every_cut();
@@ -231,7 +231,7 @@ int main(int count, char **words) {
         test_limits();
         test_refusals();
     }
-    check(open_allocations == 0, "everything that was allocated is released");
+    check(open_allocations == 0, "all memory is released");
     puts(failures ? "selftest: failed" : "selftest: everything holds");
     return failures != 0;
 }

@@ -1,6 +1,6 @@
-//! The contract of `coder_plugin.h`, minor 1.0, as far as this plugin uses it.
+//! The parts of the contract `coder_plugin.h`, minor 1.0, that this plugin uses.
 //!
-//! Sizes and offsets are those of the header on every machine with 64 bits; the compiler holds them against each other.
+//! The compiler checks sizes and offsets against those of the header on 64-bit machines.
 #![allow(dead_code)]
 
 use std::ffi::{c_char, c_void};
@@ -46,7 +46,7 @@ pub const CODER_ENCODE: u32 = 0x02;
 pub const CODER_INCREMENTAL: u32 = 0x10;
 pub const CONCURRENCY_ANY: u32 = 0;
 
-/// Declares a struct of the contract together with what the header says of its layout.
+/// Declares a struct of the contract, with its layout in the header.
 macro_rules! contract {
     ($(#[$note:meta])* $name:ident, $size:literal, { $($field:ident: $type:ty = $offset:literal,)* }) => {
         $(#[$note])*
@@ -260,7 +260,7 @@ contract!(DecodeRequest, 40, {
     scaled_height: u32 = 36,
 });
 
-/// A session of the plugin's; the host only passes its address around.
+/// A session of the plugin; the host only passes on its address.
 pub enum Session {}
 
 type Open = unsafe extern "C" fn(
@@ -320,15 +320,15 @@ contract!(Plugin, 64, {
     get: Option<extern "C" fn(*const c_char) -> *const c_void> = 56,
 });
 
-// Constant data that points to constant data.
+// Constant data with pointers to constant data.
 unsafe impl Sync for Coder {}
 unsafe impl Sync for Plugin {}
 
-/// Writes a struct of ours into one of the host's, which may be of another minor: only what both sides know. `size`
-/// stays the reader's.
+/// Copies a plugin struct to a host struct. The host may have another minor version, so only the fields that both sides
+/// know are copied. `size` keeps the host's value.
 ///
 /// # Safety
-/// Both begin with their size in bytes, and have that many.
+/// Both structs begin with their size in bytes.
 pub unsafe fn copy_struct<T>(to: *mut T, from: &T) {
     let count = (*(to as *const u32)).min(*(from as *const T as *const u32)) as usize;
     if count > 4 {
@@ -337,10 +337,10 @@ pub unsafe fn copy_struct<T>(to: *mut T, from: &T) {
     }
 }
 
-/// Reads a struct of the host's, which may be of another minor; what is missing reads as zero.
+/// Reads a host struct, which may have another minor version; missing fields read as zero.
 ///
 /// # Safety
-/// As [`copy_struct`]; all bytes zero is a value of `T`.
+/// As for [`copy_struct`]; `T` must allow all bytes to be zero.
 pub unsafe fn read_struct<T: Copy>(from: *const T) -> T {
     let mut result: T = std::mem::zeroed();
     let count = (*(from as *const u32) as usize).min(std::mem::size_of::<T>());

@@ -10,13 +10,13 @@ struct Decoder {
     source: *const cpi::Source,
     width: u32,
     height: u32,
-    /// The next one to decode; rows before it are in the surface.
+    /// The next row to decode; earlier rows are in the surface.
     row: u32,
     dirty: cpi::Rect,
 }
 
 impl Decoder {
-    /// Reads up to `count` bytes; fewer where the input ends, and then it tells whether it may grow.
+    /// Reads up to `count` bytes. If the input ends earlier, returns fewer, and whether the input can grow.
     ///
     /// # Safety
     /// `buffer` has room for `count` bytes.
@@ -29,7 +29,7 @@ impl Decoder {
         Ok((copied.min(count), status == cpi::NEED_INPUT))
     }
 
-    /// Every number in a file is hostile until it was checked with arithmetic that cannot overflow.
+    /// Treat every number in a file as hostile until it is validated with arithmetic that cannot overflow.
     fn read_header(&mut self, base: &mut Base, info: *mut cpi::ImageInfo) -> Answer {
         let mut bytes = [0; HEADER_BYTES];
         let (count, may_grow) = unsafe { self.read(0, bytes.as_mut_ptr(), HEADER_BYTES as u64)? };
@@ -53,7 +53,7 @@ impl Decoder {
         (self.width, self.height) = (width, height);
         base.state = HEADER;
 
-        // No flag of the colour: the format does not say what its colours mean.
+        // No color flags: the format has no color description.
         let mut mine: cpi::ImageInfo = unsafe { std::mem::zeroed() };
         mine.size = size_of::<cpi::ImageInfo>() as u32;
         mine.flags = cpi::IMAGE_HAS_ALPHA;
@@ -82,7 +82,7 @@ impl Decoder {
             return Err(Failure::new(cpi::REFUSED, "only whole images are decoded"));
         }
         if !format::is_agreed(surface, self.width, self.height) {
-            return Err(Failure::new(cpi::MISUSE, "the surface is not what was agreed"));
+            return Err(Failure::new(cpi::MISUSE, "the surface does not have the agreed format"));
         }
         if base.state == DECODED {
             self.row = 0;
@@ -94,7 +94,7 @@ impl Decoder {
         while self.row < self.height {
             base.ask_to_go_on(self.row, self.height)?;
             let offset = HEADER_BYTES as u64 + self.row as u64 * row_bytes;
-            // Straight into the surface, and not a byte further: what is behind a row is not ours.
+            // Writes directly into the surface. Bytes after the end of a row belong to the host.
             let place = unsafe { surface.pixels.add((self.row as u64 * surface.stride) as usize) };
             let (count, may_grow) = unsafe { self.read(offset, place, row_bytes)? };
             if count < row_bytes {
@@ -107,7 +107,7 @@ impl Decoder {
         Ok(cpi::OK)
     }
 
-    /// The bytes ended before the picture did; rows from `first` on are new.
+    /// The input ended before the image; rows from `first` on are new.
     fn run_dry(&mut self, first: u32, offset: u64, may_grow: bool, wants_partial: bool) -> Answer {
         let rows = self.row - first;
         self.dirty = cpi::Rect { x: 0, y: first as i32, width: if rows > 0 { self.width } else { 0 }, height: rows };
@@ -180,7 +180,7 @@ unsafe extern "C" fn dirty(d: *mut cpi::Session, rect: *mut cpi::Rect, error: *m
     })
 }
 
-/// No extension, so every id is unknown.
+/// The plugin has no extensions: every id is unknown.
 unsafe extern "C" fn get(_: *mut cpi::Session, _: *const c_char) -> *const c_void {
     std::ptr::null()
 }

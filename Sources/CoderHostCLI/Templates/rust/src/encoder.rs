@@ -30,7 +30,7 @@ impl Encoder {
     }
 
     /// # Safety
-    /// `bytes` has `count` bytes.
+    /// `bytes` points to `count` bytes.
     unsafe fn write(&self, base: &Base, bytes: *const u8, count: u64) -> Result<(), Failure> {
         let status = ((*self.sink).write)((*self.sink).ctx, bytes, count);
         if status >= 0 {
@@ -45,7 +45,7 @@ impl Encoder {
 
     fn add_frame(&mut self, base: &mut Base, surface: &cpi::Surface) -> Answer {
         if !format::is_agreed(surface, self.width, self.height) {
-            return Err(Failure::new(cpi::MISUSE, "the surface is not what was agreed"));
+            return Err(Failure::new(cpi::MISUSE, "the surface does not have the agreed format"));
         }
         let header = Header { width: self.width, height: self.height }.bytes();
         unsafe { self.write(base, header.as_ptr(), header.len() as u64)? };
@@ -93,7 +93,7 @@ unsafe extern "C" fn add_frame(
     call(e, BEGUN, error, |base, e: &mut Encoder| e.add_frame(base, &*surface))
 }
 
-/// Nothing is left to write; a format with a trailer writes it here.
+/// Write the trailer of your format here, if it has one.
 unsafe extern "C" fn finish(e: *mut cpi::Session, error: *mut cpi::Error) -> Status {
     call(e, FRAMED, error, |base, _: &mut Encoder| {
         base.state = FINISHED;
@@ -101,7 +101,7 @@ unsafe extern "C" fn finish(e: *mut cpi::Session, error: *mut cpi::Error) -> Sta
     })
 }
 
-/// No extension, so every id is unknown.
+/// The plugin has no extensions: every id is unknown.
 unsafe extern "C" fn get(_: *mut cpi::Session, _: *const c_char) -> *const c_void {
     std::ptr::null()
 }

@@ -1,4 +1,4 @@
-//! The format, which is a toy, so that everything works before you change anything:
+//! A toy format, so that everything works before you change anything:
 //!
 //!     "toy-@NAME@\n" | width 4 | height 4 | rows from the top, RGBA of 8 bits, straight alpha      (big-endian)
 
@@ -8,7 +8,7 @@ pub const MAGIC: &[u8] = b"toy-@NAME@\n";
 pub const HEADER_BYTES: usize = MAGIC.len() + 8;
 pub const PIXEL_BYTES: u64 = 4;
 
-/// The one pixel format that is decoded to and encoded from; the host converts.
+/// The only pixel format of decoder and encoder; the host converts.
 pub const RGBA: cpi::PixelFormat = cpi::PixelFormat {
     channels: cpi::CHANNELS_RGBA,
     numeric: cpi::NUMERIC_UNORM,
@@ -19,7 +19,7 @@ pub const RGBA: cpi::PixelFormat = cpi::PixelFormat {
     reserved: 0,
 };
 
-/// What stands in front of the pixels.
+/// The header before the pixels.
 pub struct Header {
     pub width: u32,
     pub height: u32,
@@ -40,7 +40,7 @@ impl Header {
     }
 }
 
-/// The one pixel format, as answer to number `index` of a list.
+/// Returns element `index` of the list of pixel formats, which has one element.
 pub unsafe fn offer(index: u32, offer: *mut cpi::FormatOffer) -> cpi::Status {
     if index > 0 {
         return cpi::END;
@@ -52,7 +52,7 @@ pub unsafe fn offer(index: u32, offer: *mut cpi::FormatOffer) -> cpi::Status {
     cpi::OK
 }
 
-/// Whether a surface has the agreed format and size, and room for every row: the host's word is checked, too.
+/// Whether a surface has the agreed format and size, and room for every row.
 pub fn is_agreed(surface: &cpi::Surface, width: u32, height: u32) -> bool {
     let row = width as u64 * PIXEL_BYTES;
     !surface.pixels.is_null()

@@ -1,7 +1,7 @@
-//! The coder @ID@: Rust without a crate, and the contract of `coder_plugin.h` declared in `cpi.rs`.
+//! The coder @ID@ in Rust without crates. `cpi.rs` declares the contract of `coder_plugin.h`.
 //!
-//! `format.rs` is what you replace; `decoder.rs` and `encoder.rs` move the pixels; `session.rs` is what every coder
-//! owes its host. What is said here and in `manifest.json` has to be the same.
+//! Replace `format.rs`, and adapt `decoder.rs` and `encoder.rs`. `session.rs` implements the rules for every coder.
+//! This file and `manifest.json` must match.
 
 mod cpi;
 mod decoder;
@@ -40,18 +40,18 @@ extern "C" fn coder(index: u32) -> *const cpi::Coder {
     if index == 0 { &CODER } else { std::ptr::null() }
 }
 
-/// A panic becomes an error of its session; a plugin prints nothing. The hook is that of this file alone.
+/// A panic becomes an error of its session; a plugin prints nothing. The hook applies to this library only.
 extern "C" fn init(_: *mut cpi::Error) -> cpi::Status {
     std::panic::set_hook(Box::new(|_| {}));
     cpi::OK
 }
 
-/// No extension, so every id is unknown.
+/// The plugin has no extensions: every id is unknown.
 extern "C" fn get(_: *const c_char) -> *const c_void {
     std::ptr::null()
 }
 
-/// The one symbol that is exported.
+/// The only exported symbol.
 #[no_mangle]
 pub extern "C" fn cpi_entry_1(_: *const c_void, _: *mut cpi::Error) -> *const cpi::Plugin {
     &PLUGIN

@@ -1,4 +1,4 @@
-//! `manifest.json` as an ELF note: all that the host knows before it runs a line of this plugin.
+//! `manifest.json` as an ELF note, which the host reads without running this plugin.
 
 const JSON: &[u8] = include_bytes!("../manifest.json");
 const PADDED: usize = (JSON.len() + 3) & !3;

@@ -1,9 +1,9 @@
-//! What every coder owes its host: the order of calls, errors that stay, limits, asking whether to go on.
+//! The common duties of coders: order of calls, sticky errors, limits, cancellation.
 
 use crate::cpi::{self, Status};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// Where a session is in the order of calls; [`call`] takes a set of them.
+/// The state of a session in the order of calls; [`call`] takes a set of states.
 pub const OPENED: u32 = 1;
 pub const SOURCED: u32 = 2;
 pub const HEADER: u32 = 4;
@@ -13,14 +13,14 @@ pub const BEGUN: u32 = 32;
 pub const FRAMED: u32 = 64;
 pub const FINISHED: u32 = 128;
 
-/// Why a session ended: one sentence for a person, without a file name and without content.
+/// The error that ended a session: one sentence without file name and file content.
 #[derive(Clone, Copy)]
 pub struct Failure {
     pub code: Status,
     pub message: &'static str,
-    /// Byte position in the input, where it is known.
+    /// The byte position in the input, if known.
     pub offset: u64,
-    /// With `LIMIT`: which, what is allowed, what was asked for.
+    /// With `LIMIT`: the limit, the allowed and the requested value.
     pub limit: (u32, u64, u64),
 }
 
@@ -34,7 +34,7 @@ impl Failure {
     }
 
     pub fn limit(id: u32, allowed: u64, requested: u64) -> Failure {
-        let message = "the picture is larger than the limits allow";
+        let message = "the image is larger than the limits allow";
         Failure { code: cpi::LIMIT, message, offset: 0, limit: (id, allowed, requested) }
     }
 
@@ -44,7 +44,7 @@ impl Failure {
         mine.code = self.code;
         mine.input_offset = self.offset;
         (mine.limit_id, mine.limit_allowed, mine.limit_requested) = self.limit;
-        // A zero stays behind the text, whatever its length.
+        // The text always ends with NUL.
         let count = self.message.len().min(mine.message.len() - 1);
         mine.message[..count].copy_from_slice(&self.message.as_bytes()[..count]);
         if self.code == cpi::UNSUPPORTED {
@@ -58,7 +58,7 @@ impl Failure {
 
 pub type Answer = Result<Status, Failure>;
 
-/// What both kinds of session begin with.
+/// The common fields of both kinds of session.
 pub struct Base {
     services: *const cpi::Services,
     pub limits: cpi::Limits,
@@ -67,12 +67,12 @@ pub struct Base {
 }
 
 impl Base {
-    /// Every 64 rows: the user may have had enough, and time may be up.
+    /// Call it every 64 rows: the user can cancel, and the time limit can pass.
     pub fn ask_to_go_on(&self, row: u32, rows: u32) -> Result<(), Failure> {
         if row % 64 != 0 {
             return Ok(());
         }
-        // The host's services stay valid until close.
+        // The services of the host stay valid until close.
         let answer = unsafe { ((*self.services).poll)((*self.services).ctx) };
         if answer != cpi::OK {
             let code = if answer < 0 { answer } else { cpi::CANCELLED };
@@ -98,7 +98,7 @@ impl Base {
     }
 }
 
-/// A session of `T`, in memory that the host lent and counts.
+/// A session of `T`, in memory that the host allocated and counts.
 pub struct Session<T> {
     base: Base,
     own: T,
@@ -107,7 +107,7 @@ pub struct Session<T> {
 /// Opens a session.
 ///
 /// # Safety
-/// The pointers are those of the contract's `open`.
+/// The pointers must satisfy the contract of `open`.
 pub unsafe fn open<T>(
     services: *const cpi::Services, limits: *const cpi::Limits, options: *const cpi::Options,
     session: *mut *mut cpi::Session, error: *mut cpi::Error, own: T,
@@ -126,7 +126,7 @@ pub unsafe fn open<T>(
     cpi::OK
 }
 
-/// An option of your own: its schema in the manifest, and a comparison with its key here.
+/// For your own options, add a schema to the manifest and compare the key here.
 unsafe fn check_options(options: *const cpi::Options) -> Result<(), Failure> {
     if options.is_null() {
         return Ok(());
@@ -140,7 +140,7 @@ unsafe fn check_options(options: *const cpi::Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends a session, whatever state it is in.
+/// Ends a session in any state.
 ///
 /// # Safety
 /// `session` came from [`open`] with the same `T`.
@@ -151,8 +151,8 @@ pub unsafe fn close<T>(session: *mut cpi::Session) {
     ((*services).release)((*services).ctx, session as *mut std::ffi::c_void);
 }
 
-/// Every call goes through here: a session that failed repeats its failure, a call out of order fails it, and so does a
-/// panic, because nothing may unwind into the host.
+/// All calls go through this function. A failed session repeats its error. A call out of order and a panic fail the
+/// session, because nothing may unwind into the host.
 ///
 /// # Safety
 /// `session` came from [`open`] with the same `T`; `error` is the contract's.
@@ -170,7 +170,7 @@ pub unsafe fn call<T>(
             .unwrap_or(Err(Failure::new(cpi::INTERNAL, "the coder has a fault")))
     };
     answer.unwrap_or_else(|failure| {
-        // A request that is refused leaves the session as it was.
+        // A refused request does not change the session.
         if failure.code < 0 {
             session.base.failure = Some(failure);
         }

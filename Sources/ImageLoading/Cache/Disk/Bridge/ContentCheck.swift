@@ -1,8 +1,8 @@
 import CContentCheck
 
-/// Tells bytes that were damaged from those that were written: XXH3 with 128 bits.
+/// A checksum that detects damaged bytes: XXH3 with 128 bits.
 ///
-/// Against accidents; whoever may write to the folder can make any bytes look right.
+/// It detects accidents only. A process that can write to the folder can forge a matching checksum.
 struct ContentCheck: Sendable, Hashable {
     var low: UInt64
     var high: UInt64

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The home of the user whom this process works for, as the system's list of users has it; nil where it has none.
+/// Returns the home directory of the effective user from the user database; nil if there is none.
 func homeOfUser() -> String? {
     var texts = [CChar](repeating: 0, count: 16 << 10)
     return unsafe texts.withUnsafeMutableBufferPointer { texts in

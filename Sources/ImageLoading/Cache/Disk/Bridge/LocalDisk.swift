@@ -5,7 +5,7 @@ import ImageProcessing
 
 /// The file system of this machine.
 struct LocalDisk: DiskSystem {
-    /// One answer of a call that sets errno.
+    /// Throws the last system error if a call returned a negative number.
     private func check<N: SignedInteger>(_ result: N) throws(SystemError) -> N {
         if result < 0 { throw .last }
         return result
@@ -29,7 +29,7 @@ struct LocalDisk: DiskSystem {
     func openFolder(_ path: String) throws(SystemError) -> Int32 { try check(unsafe host_open_folder(path)) }
     func openLock(_ path: String) throws(SystemError) -> Int32 { try check(unsafe host_open_lock(path)) }
 
-    /// A name is given by way of `/proc`.
+    /// Whether `/proc` is mounted, which `host_give_name` needs.
     private static let canGiveNames = FileStatus.of("/proc/self/fd") != nil
 
     func createUnnamed(in folder: String) throws(SystemError) -> Int32 {
@@ -87,7 +87,7 @@ struct LocalDisk: DiskSystem {
         if !isFolder {
             _ = try check(fdatasync(file))
         } else if fsync(file) != 0, errno != EINVAL {
-            // Some file systems have no such thing for folders.
+            // Some file systems do not support this call for folders.
             throw .last
         }
     }
@@ -101,7 +101,7 @@ struct LocalDisk: DiskSystem {
     }
 
     func unlink(_ path: String) throws(SystemError) { _ = try check(unsafe Glibc.unlink(path)) }
-    /// For its owner alone: what others could put there, they could make a user see.
+    /// Makes a folder for the owner alone: other users must not be able to place files that the cache would show.
     func makeFolder(_ path: String) throws(SystemError) { _ = try check(unsafe mkdir(path, 0o700)) }
     func removeFolder(_ path: String) throws(SystemError) { _ = try check(unsafe rmdir(path)) }
 
@@ -146,7 +146,7 @@ extension FileFacts {
     }
 }
 
-// MARK: What errors mean here
+// MARK: Meanings of errors
 
 extension SystemError {
     static let missing = SystemError(ENOENT)
@@ -156,30 +156,30 @@ extension SystemError {
 
     var isBusy: Bool { code == EWOULDBLOCK }
     var isMissing: Bool { isAbsent || code == ENOTDIR }
-    /// Nothing is there, and nothing is in the way.
+    /// Whether nothing is at the path, and no file is in the place of a folder.
     var isAbsent: Bool { code == ENOENT }
     var isTaken: Bool { code == EEXIST }
     var isDenied: Bool { code == EACCES || code == EPERM }
     var isFull: Bool { code == ENOSPC || code == EDQUOT }
     var isOtherDevice: Bool { code == EXDEV }
-    /// Whether the file system has no files without a name. (Kernels before 3.11 take the flag for a folder.)
+    /// Whether the file system does not support unnamed files. (Kernels before 3.11 read the flag as "a folder".)
     var meansNoUnnamedFiles: Bool { [EOPNOTSUPP, EISDIR, EINVAL, ENOSYS].contains(code) }
 
     private static let pruning = "coderhost cache prune --max-size SIZE"
 
-    /// What helps a cache that met it.
+    /// The hint for the user of a cache that met this error.
     var remedy: String {
         switch code {
         case ENOSPC: "free space on its file system, or give the cache a smaller maximum size: \(Self.pruning)"
         case EDQUOT: "free space of this user's quota, or give the cache a smaller maximum size: \(Self.pruning)"
-        case EROFS: "its file system is mounted read-only: choose another cache directory"
+        case EROFS: "the file system is mounted read-only; choose another cache directory"
         case EACCES, EPERM: "let this user write there, or choose another cache directory"
-        case EIO: "the storage reports a fault: look into the kernel's log, or choose another cache directory"
-        case EMFILE, ENFILE: "raise the limit of open files (ulimit -n)"
+        case EIO: "the storage reported a fault; check the kernel log, or choose another cache directory"
+        case EMFILE, ENFILE: "raise the limit for open files (ulimit -n)"
         case ENOTDIR, EISDIR, ELOOP:
-            "remove what stands in the place of the folder or file, or choose another cache directory"
-        case ENAMETOOLONG: "choose a cache directory with a shorter name"
-        case EFBIG: "raise the limit of file sizes (ulimit -f)"
+            "remove the file that blocks the cache's folder or entry, or choose another cache directory"
+        case ENAMETOOLONG: "choose a cache directory with a shorter path"
+        case EFBIG: "raise the limit for file sizes (ulimit -f)"
         default: "check the cache directory and its file system"
         }
     }

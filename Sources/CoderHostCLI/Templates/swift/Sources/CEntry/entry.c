@@ -1,13 +1,13 @@
 /*
- * entry.c - who the coder @ID@ is: the manifest, the tables, and the one symbol that is exported.
- * What the manifest says and what the tables say has to be the same.
+ * entry.c - the manifest, the tables and the only exported symbol of the coder @ID@.
+ * Manifest and tables must match.
  */
 #include "entry.h"
 
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 
-/* All that the host knows before it runs a line of this plugin. */
+/* The manifest: the host reads it without running this plugin. */
 CPI_MANIFEST("{ \"schema\": 1,"
     " \"plugin\": { \"id\": \"@ID@-plugin\", \"version\": \"0.1.0\", \"name\": \"@NAME@\","
     "  \"license\": \"UNLICENSED\" },"
@@ -20,7 +20,7 @@ CPI_MANIFEST("{ \"schema\": 1,"
     "   \"signatures\": [ { \"all\": [ { \"at\": 0, \"bytes\": \"@MAGIC_HEX@\" } ] } ] } ],"
     "  \"options\": [] } ] }");
 
-/* No extension, so every id is unknown. */
+/* The plugin has no extensions: every id is unknown. */
 static const void *get_from_decoder(cpi_decoder *decoder, const char *id) { return (void)decoder, (void)id, NULL; }
 static const void *get_from_encoder(cpi_encoder *encoder, const char *id) { return (void)encoder, (void)id, NULL; }
 static const void *get(const char *id) { return (void)id, NULL; }

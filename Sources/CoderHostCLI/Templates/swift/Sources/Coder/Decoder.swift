@@ -5,7 +5,7 @@ final class Decoder: Session {
     private var source: UnsafePointer<cpi_source>?
     private var width: UInt32 = 0
     private var height: UInt32 = 0
-    /// The next one to decode; rows before it are in the surface.
+    /// The next row to decode; earlier rows are in the surface.
     private var row: UInt32 = 0
     private(set) var dirty = cpi_rect()
 
@@ -15,7 +15,7 @@ final class Decoder: Session {
         return CPI_OK
     }
 
-    /// Reads up to `count` bytes; fewer where the input ends, and then it tells whether it may grow.
+    /// Reads up to `count` bytes. If the input ends earlier, returns fewer, and whether the input can grow.
     private func read(
         _ offset: UInt64, _ buffer: UnsafeMutablePointer<UInt8>, _ count: UInt64
     ) throws(Failure) -> (count: UInt64, mayGrow: Bool) {
@@ -26,7 +26,7 @@ final class Decoder: Session {
         return (min(copied, count), status == CPI_NEED_INPUT)
     }
 
-    /// Every number in a file is hostile until it was checked with arithmetic that cannot overflow.
+    /// Treat every number in a file as hostile until it is validated with arithmetic that cannot overflow.
     func readHeader(_ info: UnsafeMutablePointer<cpi_image_info>) throws(Failure) -> cpi_status {
         var bytes = [UInt8](repeating: 0, count: Header.byteCount)
         let (count, mayGrow) = try read(0, &bytes, UInt64(bytes.count))
@@ -51,7 +51,7 @@ final class Decoder: Session {
         mine.flags = CPI_IMAGE_HAS_ALPHA
         (mine.width, mine.height, mine.bit_depth, mine.frame_count) = (width, height, 8, 1)
         mine.native = rgba
-        // No flag: the format does not say what its colours mean.
+        // No color flags: the format has no color description.
         give(mine, to: info)
         return CPI_OK
     }
@@ -77,7 +77,7 @@ final class Decoder: Session {
     func decode(_ request: cpi_decode_request) throws(Failure) -> cpi_status {
         let (part, surface) = (request.region, request.surface.pointee)
         if part.width != 0 || request.scaled_width != 0 { throw Failure(CPI_REFUSED, "only whole images are decoded") }
-        guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface is not what was agreed") }
+        guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface format was not agreed") }
 
         if state == .decoded { row = 0 }
         state = .frame
@@ -86,7 +86,7 @@ final class Decoder: Session {
         while row < height {
             try askToGoOn(row, of: height)
             let offset = UInt64(Header.byteCount) + UInt64(row) * rowBytes
-            // Straight into the surface, and not a byte further.
+            // Writes directly into the surface. Bytes after the end of a row belong to the host.
             let (count, mayGrow) = try read(offset, surface.row(row), rowBytes)
             if count < rowBytes {
                 return try runDry(first, offset, mayGrow, request.flags & CPI_DECODE_WANT_PARTIAL != 0)
@@ -98,7 +98,7 @@ final class Decoder: Session {
         return CPI_OK
     }
 
-    /// The bytes ended before the picture did; rows from `first` on are new.
+    /// The input ended before the image; rows from `first` on are new.
     private func runDry(
         _ first: UInt32, _ offset: UInt64, _ mayGrow: Bool, _ wantsPartial: Bool
     ) throws(Failure) -> cpi_status {

@@ -26,7 +26,7 @@ final class Encoder: Session {
     }
 
     func addFrame(_ surface: cpi_surface) throws(Failure) -> cpi_status {
-        guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface is not what was agreed") }
+        guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface format was not agreed") }
         try write(Header(width: width, height: height).bytes, Header.byteCount)
         for y in 0..<height {
             try askToGoOn(y, of: height)
@@ -36,7 +36,7 @@ final class Encoder: Session {
         return CPI_OK
     }
 
-    /// Nothing is left to write; a format with a trailer writes it here.
+    /// Write the trailer of your format here, if it has one.
     func finish() -> cpi_status {
         state = .finished
         return CPI_OK

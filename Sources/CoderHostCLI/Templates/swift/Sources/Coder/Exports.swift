@@ -1,6 +1,6 @@
 import CEntry
 
-// What entry.h declares. A session of the host's is an object of ours, kept alive from open to close.
+// The functions of entry.h. A session is an object, retained from open to close.
 
 private func open<T: Session>(
     _ type: T.Type, _ services: UnsafePointer<cpi_services>, _ limits: UnsafePointer<cpi_limits>,
@@ -26,6 +26,7 @@ private func encoder(_ session: OpaquePointer) -> Encoder {
 
 // MARK: Decoding
 
+/// Opens a decoder.
 @c @implementation
 public func coder_open_decoder(
     _ coder: UnsafePointer<cpi_coder>, _ services: UnsafePointer<cpi_services>, _ limits: UnsafePointer<cpi_limits>,
@@ -35,11 +36,13 @@ public func coder_open_decoder(
     open(Decoder.self, services, limits, options, session, error)
 }
 
+/// Closes a decoder.
 @c @implementation
 public func coder_close_decoder(_ session: OpaquePointer) {
     Unmanaged<Decoder>.fromOpaque(UnsafeRawPointer(session)).release()
 }
 
+/// Passes the input.
 @c @implementation
 public func coder_set_source(
     _ session: OpaquePointer, _ source: UnsafePointer<cpi_source>, _ error: UnsafeMutablePointer<cpi_error>
@@ -48,6 +51,7 @@ public func coder_set_source(
     return decoder.call(in: .opened, error) { decoder.setSource(source) }
 }
 
+/// Reads the header.
 @c @implementation
 public func coder_read_header(
     _ session: OpaquePointer, _ info: UnsafeMutablePointer<cpi_image_info>, _ error: UnsafeMutablePointer<cpi_error>
@@ -56,6 +60,7 @@ public func coder_read_header(
     return decoder.call(in: .sourced, error) { () throws(Failure) in try decoder.readHeader(info) }
 }
 
+/// Returns one of the offered pixel formats.
 @c @implementation
 public func coder_offer(
     _ session: OpaquePointer, _ index: UInt32, _ offer: UnsafeMutablePointer<cpi_format_offer>,
@@ -64,6 +69,7 @@ public func coder_offer(
     decoder(session).call(in: [.header, .frame, .decoded], error) { offerRGBA(index, offer) }
 }
 
+/// Begins the next frame.
 @c @implementation
 public func coder_next_frame(
     _ session: OpaquePointer, _ frame: UnsafeMutablePointer<cpi_frame_info>, _ error: UnsafeMutablePointer<cpi_error>
@@ -72,6 +78,7 @@ public func coder_next_frame(
     return decoder.call(in: [.header, .frame, .decoded], error) { decoder.nextFrame(frame) }
 }
 
+/// Moves to a frame.
 @c @implementation
 public func coder_seek_frame(
     _ session: OpaquePointer, _ index: UnsafeMutablePointer<UInt32>, _ error: UnsafeMutablePointer<cpi_error>
@@ -82,6 +89,7 @@ public func coder_seek_frame(
     }
 }
 
+/// Decodes the current frame.
 @c @implementation
 public func coder_decode(
     _ session: OpaquePointer, _ request: UnsafePointer<cpi_decode_request>, _ error: UnsafeMutablePointer<cpi_error>
@@ -90,6 +98,7 @@ public func coder_decode(
     return decoder.call(in: [.frame, .decoded], error) { () throws(Failure) in try decoder.decode(request.pointee) }
 }
 
+/// Returns the rectangle that the last decode changed.
 @c @implementation
 public func coder_dirty(
     _ session: OpaquePointer, _ rect: UnsafeMutablePointer<cpi_rect>, _ error: UnsafeMutablePointer<cpi_error>
@@ -103,6 +112,7 @@ public func coder_dirty(
 
 // MARK: Encoding
 
+/// Opens an encoder.
 @c @implementation
 public func coder_open_encoder(
     _ coder: UnsafePointer<cpi_coder>, _ services: UnsafePointer<cpi_services>, _ limits: UnsafePointer<cpi_limits>,
@@ -112,11 +122,13 @@ public func coder_open_encoder(
     open(Encoder.self, services, limits, options, session, error)
 }
 
+/// Closes an encoder.
 @c @implementation
 public func coder_close_encoder(_ session: OpaquePointer) {
     Unmanaged<Encoder>.fromOpaque(UnsafeRawPointer(session)).release()
 }
 
+/// Returns one of the accepted pixel formats.
 @c @implementation
 public func coder_accept(
     _ session: OpaquePointer, _ info: UnsafePointer<cpi_image_info>, _ index: UInt32,
@@ -125,6 +137,7 @@ public func coder_accept(
     encoder(session).call(in: .opened, error) { offerRGBA(index, offer) }
 }
 
+/// Begins the output.
 @c @implementation
 public func coder_begin(
     _ session: OpaquePointer, _ info: UnsafePointer<cpi_image_info>, _ sink: UnsafePointer<cpi_sink>,
@@ -137,6 +150,7 @@ public func coder_begin(
     return encoder.call(in: .opened, error) { () throws(Failure) in try encoder.begin(facts, sink) }
 }
 
+/// Encodes a frame.
 @c @implementation
 public func coder_add_frame(
     _ session: OpaquePointer, _ frame: UnsafePointer<cpi_frame_info>, _ surface: UnsafePointer<cpi_surface>,
@@ -146,6 +160,7 @@ public func coder_add_frame(
     return encoder.call(in: .begun, error) { () throws(Failure) in try encoder.addFrame(surface.pointee) }
 }
 
+/// Completes the output.
 @c @implementation
 public func coder_finish(_ session: OpaquePointer, _ error: UnsafeMutablePointer<cpi_error>) -> cpi_status {
     let encoder = encoder(session)

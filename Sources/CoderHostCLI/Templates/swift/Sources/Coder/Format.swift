@@ -1,6 +1,6 @@
 import CEntry
 
-/// The format, which is a toy, so that everything works before you change anything.
+/// A toy format, so that everything works before you change anything.
 ///
 ///     "toy-@NAME@\n" | width 4 | height 4 | rows from the top, RGBA of 8 bits, straight alpha      (big-endian)
 struct Header {
@@ -10,7 +10,7 @@ struct Header {
     var width: UInt32
     var height: UInt32
 
-    /// Nil where the bytes are those of another format; fewer than a whole header are looked at as far as they go.
+    /// Nil if the bytes have another format. A partial header is compared as far as it goes.
     init?(_ bytes: [UInt8], count: Int) {
         let known = min(count, Self.magic.count)
         guard bytes[..<known] == Self.magic[..<known] else { return nil }
@@ -34,7 +34,7 @@ struct Header {
 
 let bytesPerPixel = 4
 
-/// The one pixel format that is decoded to and encoded from; the host converts.
+/// The only pixel format of decoder and encoder; the host converts.
 let rgba = cpi_pixel_format(
     channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, count: 0, layout: 0,
     reserved: 0)
@@ -45,7 +45,7 @@ extension cpi_pixel_format {
     }
 }
 
-/// Answers number `index` of a list of pixel formats that has one element.
+/// Returns element `index` of the list of pixel formats, which has one element.
 func offerRGBA(_ index: UInt32, _ offer: UnsafeMutablePointer<cpi_format_offer>) -> cpi_status {
     if index > 0 { return CPI_END }
     var mine = cpi_format_offer()
@@ -57,13 +57,13 @@ func offerRGBA(_ index: UInt32, _ offer: UnsafeMutablePointer<cpi_format_offer>)
 }
 
 extension cpi_surface {
-    /// Whether it has the agreed format and size, and room for every row: the host's word is checked, too.
+    /// Whether the surface has the agreed format and size, and room for every row.
     func isAgreed(_ width: UInt32, _ height: UInt32) -> Bool {
         let row = UInt64(width) * UInt64(bytesPerPixel)
         return pixels != nil && format.isRGBA && self.width == width && self.height == height
             && stride >= row && byte_count >= row && (height == 1 || stride <= (byte_count - row) / UInt64(height - 1))
     }
 
-    /// Where a row begins. What is behind its last pixel is not ours.
+    /// Returns the start of a row. Bytes after its last pixel belong to the host.
     func row(_ y: UInt32) -> UnsafeMutablePointer<UInt8> { pixels! + Int(UInt64(y) * stride) }
 }

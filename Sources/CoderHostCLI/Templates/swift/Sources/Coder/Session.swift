@@ -1,12 +1,12 @@
 import CEntry
 
-/// Why a session ended: one sentence for a person, without a file name and without content.
+/// The error that ended a session: one sentence without file name and file content.
 struct Failure: Error {
     var code: cpi_status
     var message: String
-    /// Byte position in the input, where it is known.
+    /// The byte position in the input, if known.
     var offset: UInt64
-    /// With `CPI_LIMIT`.
+    /// The exceeded limit, with `CPI_LIMIT`.
     var limit: (id: UInt32, allowed: UInt64, requested: UInt64) = (0, 0, 0)
 
     init(_ code: cpi_status, _ message: String, at offset: UInt64 = 0) {
@@ -21,7 +21,7 @@ struct Failure: Error {
         mine.code = code
         mine.input_offset = offset
         (mine.limit_id, mine.limit_allowed, mine.limit_requested) = limit
-        // A zero stays behind the text, whatever its length.
+        // The text always ends with NUL.
         withUnsafeMutableBytes(of: &mine.message) { $0.copyBytes(from: message.utf8.prefix($0.count - 1)) }
         if code == CPI_UNSUPPORTED {
             withUnsafeMutableBytes(of: &mine.feature) { $0.copyBytes(from: message.utf8.prefix($0.count - 1)) }
@@ -31,7 +31,7 @@ struct Failure: Error {
     }
 }
 
-/// Where a session is in the order of calls.
+/// The state of a session in the order of calls.
 struct States: OptionSet {
     var rawValue: Int
 
@@ -45,10 +45,10 @@ struct States: OptionSet {
     static let finished = States(rawValue: 128)
 }
 
-/// What both kinds of session owe their host: the order of calls, errors that stay, limits, asking whether to go on.
+/// The common duties of both kinds of session: order of calls, sticky errors, limits, cancellation.
 ///
-/// The object itself is a few hundred bytes of the Swift runtime's memory. Take what grows with the picture from
-/// `services.allocate`, or tell `services.budget` of it.
+/// The object takes a few hundred bytes of the Swift heap. Allocate memory that grows with the image with
+/// `services.allocate`, or report it to `services.budget`.
 class Session {
     private let services: UnsafePointer<cpi_services>
     private(set) var limits = cpi_limits()
@@ -61,7 +61,7 @@ class Session {
         take(limits, into: &self.limits)
     }
 
-    /// Every call goes through here: a session that failed repeats its failure, a call out of order fails it.
+    /// All calls go through this function. A failed session repeats its error; a call out of order fails the session.
     func call(
         in states: States, _ place: UnsafeMutablePointer<cpi_error>, _ body: () throws(Failure) -> cpi_status
     ) -> cpi_status {
@@ -70,13 +70,13 @@ class Session {
             guard !state.isDisjoint(with: states) else { throw Failure(CPI_MISUSE, "the call is out of order") }
             return try body()
         } catch {
-            // A request that is refused leaves the session as it was.
+            // A refused request does not change the session.
             if error.code < 0 { failure = error }
             return error.report(to: place)
         }
     }
 
-    /// Every 64 rows: the user may have had enough, and time may be up.
+    /// Call it every 64 rows: the user can cancel, and the time limit can pass.
     func askToGoOn(_ row: UInt32, of rows: UInt32) throws(Failure) {
         if row % 64 != 0 { return }
         let answer = services.pointee.poll(services.pointee.ctx)
@@ -92,14 +92,14 @@ class Session {
             (CPI_LIMIT_WIDTH, UInt64(limits.max_width), width), (CPI_LIMIT_HEIGHT, UInt64(limits.max_height), height),
             (CPI_LIMIT_PIXELS, limits.max_pixels, width * height),
         ] where allowed != 0 && requested > allowed {
-            var failure = Failure(CPI_LIMIT, "the picture is larger than the limits allow")
+            var failure = Failure(CPI_LIMIT, "the image is larger than the limits allow")
             failure.limit = (id, allowed, requested)
             throw failure
         }
     }
 }
 
-/// An option of your own: its schema in the manifest, and a comparison with its key here.
+/// For your own options, add a schema to the manifest and compare the key here.
 func check(_ options: UnsafePointer<cpi_options>?) throws(Failure) {
     guard let options = options?.pointee, let items = options.items else { return }
     for index in 0..<UInt64(options.count) {
@@ -111,13 +111,13 @@ func check(_ options: UnsafePointer<cpi_options>?) throws(Failure) {
     }
 }
 
-/// Writes a struct of ours into one of the host's, which may be of another minor: only what both sides know. `size`
-/// stays the reader's.
+/// Copies a plugin struct to a host struct. The host may have another minor version, so only the fields that both sides
+/// know are copied. `size` keeps the host's value.
 func give<T>(_ value: T, to place: UnsafeMutablePointer<T>) {
     withUnsafeBytes(of: value) { copyStruct(from: $0.baseAddress!, to: UnsafeMutableRawPointer(place)) }
 }
 
-/// The other way round: what the host's lacks stays as it is here.
+/// Copies a host struct to a plugin struct; fields that the host lacks keep their values.
 func take<T>(_ place: UnsafePointer<T>, into value: inout T) {
     withUnsafeMutableBytes(of: &value) { copyStruct(from: UnsafeRawPointer(place), to: $0.baseAddress!) }
 }

@@ -1,6 +1,6 @@
 /*
- * entry.h - what the tables in entry.c point to. Exports.swift implements each of these; a signature that differs does
- * not compile. The contract of each is that of the field of the same name in <coder_plugin.h>.
+ * entry.h - the functions in the tables of entry.c. Exports.swift implements them; wrong signatures do not compile.
+ * <coder_plugin.h> documents each function at the field of the same name.
  */
 #ifndef CODER_ENTRY_H
 #define CODER_ENTRY_H

@@ -1,0 +1,83 @@
+import CoderHost
+package import ImageModel
+
+extension ParsedArguments {
+    /// Returns the enumeration case that the value of an option names.
+    package func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, _: Choice.Type
+    ) throws(UsageError) -> Choice? where Choice.RawValue == String {
+        guard let text = value(key) else { return nil }
+        if let choice = Choice(rawValue: text.lowercased()) { return choice }
+        let words = Choice.allCases.map(\.rawValue)
+        throw UsageError(
+            "invalid \(key) value \"\(text)\"",
+            hint: OptionCheck.nearest(text.lowercased(), words).map { "did you mean \($0)?" }
+                ?? "values: \(words.joined(separator: ", "))")
+    }
+
+    /// Returns the byte count of an option: at least 1, or at least 0 with `allowsZero`.
+    package func byteCount(_ key: String, allowsZero: Bool = false) throws(UsageError) -> Int? {
+        guard let text = value(key) else { return nil }
+        guard let count = Self.quantity(text), count > 0 || allowsZero else {
+            throw UsageError(
+                "invalid \(key) value \"\(text)\": expected a number of bytes, optionally with k, M, G or T")
+        }
+        return count
+    }
+
+    /// Returns the box of an option: `256`, `800x600`, `800x` or `x600`; an omitted side is 0.
+    package func box(_ key: String) throws(UsageError) -> PixelSize? {
+        guard let text = value(key) else { return nil }
+        let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
+        let numbers = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
+        let isValid =
+            (1...2).contains(numbers.count) && numbers.allSatisfy { (0...(1 << 24)).contains($0) }
+            && numbers.contains { $0 > 0 } && !(numbers.count == 2 && sides.contains("0"))
+        guard isValid else {
+            throw UsageError(
+                "invalid \(key) value \"\(text)\": expected WxH, Wx, xH, or one number for a square box",
+                hint: "for example \(key) 800x600")
+        }
+        return numbers.count == 1 ? PixelSize(numbers[0], numbers[0]) : PixelSize(numbers[0], numbers[1])
+    }
+
+    /// Returns the color of an option: a name, `#rgb`, `#rgba`, `#rrggbb` or `#rrggbbaa`.
+    package func color(_ key: String) throws(UsageError) -> RGBAColor? {
+        guard let text = value(key) else { return nil }
+        if let color = RGBAColor(text: text) { return color }
+        throw UsageError(
+            "invalid \(key) value \"\(text)\": not a color",
+            hint: OptionCheck.nearest(text.lowercased(), RGBAColor.names.map(\.name)).map { "did you mean \($0)?" }
+                ?? "use #rgb, #rrggbb, #rrggbbaa or one of \(RGBAColor.names.map(\.name).joined(separator: ", "))")
+    }
+}
+
+extension RGBAColor {
+    /// The color names that options accept.
+    package static let names: [(name: String, color: RGBAColor)] = [
+        ("white", .white), ("black", .black), ("gray", RGBAColor(red: 128, green: 128, blue: 128)),
+        ("red", RGBAColor(red: 255, green: 0, blue: 0)), ("green", RGBAColor(red: 0, green: 128, blue: 0)),
+        ("blue", RGBAColor(red: 0, green: 0, blue: 255)), ("yellow", RGBAColor(red: 255, green: 255, blue: 0)),
+        ("transparent", .clear),
+    ]
+
+    /// Parses a color name or a hexadecimal color; nil for other texts.
+    package init?(text: String) {
+        if let known = Self.names.first(where: { $0.name == text.lowercased() }) {
+            self = known.color
+            return
+        }
+        let digits = text.drop { $0 == "#" }.map { $0.isASCII ? $0.hexDigitValue : nil }
+        let values = digits.compactMap { $0 }
+        guard text.hasPrefix("#") || values.count == 6, values.count == digits.count else { return nil }
+        let bytes: [Int]
+        switch values.count {
+        case 3, 4: bytes = values.map { $0 * 17 }
+        case 6, 8: bytes = stride(from: 0, to: values.count, by: 2).map { values[$0] * 16 + values[$0 + 1] }
+        default: return nil
+        }
+        self.init(
+            red: UInt8(bytes[0]), green: UInt8(bytes[1]), blue: UInt8(bytes[2]),
+            alpha: bytes.count > 3 ? UInt8(bytes[3]) : 255)
+    }
+}

@@ -1,0 +1,29 @@
+import CoderHost
+import ImageModel
+
+/// The formats of outputs.
+extension ConvertJob {
+    /// Returns the format from `--format` or the output's file extension; nil if neither is given.
+    func format(of output: OutputTarget.Name) -> ImageFormat? {
+        if let format { return format }
+        // A device such as /dev/null has no file extension.
+        guard !output.hasFormatPlaceholder, output.path != "-", let suffix = output.suffix else { return nil }
+        // An unknown file extension is an error; it does not select the default format.
+        return host.manager.format(ofExtension: suffix) ?? ImageFormat(suffix)
+    }
+
+    /// Returns the default output format.
+    func usualFormat(_ session: DecodeSession, isAnimation: Bool) -> ImageFormat {
+        let manager = host.manager
+        let keeps =
+            isAnimation
+            ? !manager.animationEncoders(for: session.format).isEmpty
+            : style.keepsFormat && manager.canEncode(to: session.format)
+        return keeps ? session.format : manager.defaultFormat(hasAlpha: session.info.hasAlpha)
+    }
+
+    /// Whether a coder has this file extension.
+    func isKnown(_ suffix: String) -> Bool {
+        host.manager.coders.contains { $0.descriptor.formats.contains { $0.extensions.contains(suffix) } }
+    }
+}

@@ -1,0 +1,54 @@
+public import CoderHost
+public import ImageModel
+
+/// Loads images with the standard parts: installed plugins, memory cache, disk cache and downloader.
+///
+///     let pipeline = try ImagePipeline()
+///     let photo = try await pipeline.image(for: "https://example.org/photo.jpg")
+///     let small = try await pipeline.image(for: ImageRequest("cat.heic", size: PixelSize(320, 320)))
+///
+/// For other parts, create an ``ImageManager`` and pass it to ``init(manager:)``.
+/// - Concurrency: any thread.
+public final class ImagePipeline: Sendable {
+    /// The manager that does the work; it has the full set of options, events and caches.
+    public let manager: ImageManager
+
+    /// Creates a pipeline over a manager with parts of the application.
+    public init(manager: ImageManager) { self.manager = manager }
+
+    /// Creates a pipeline with the standard parts.
+    ///
+    /// - Parameters:
+    ///   - host: the host whose plugins decode.
+    ///   - cache: the folder name of the disk cache below the user's cache folder.
+    /// - Throws: errors of the downloader's set-up, for example if the system has no certificates.
+    public convenience init(host: CoderHost = CoderHost(), cache: String = "default") throws(CoderError) {
+        let coders = host.manager
+        let loader = LoadersManager(try Downloader())
+        self.init(
+            manager: ImageManager(
+                ImageManagerConfiguration(coders: coders, cache: ImageCache(cache, coders: coders), loader: loader)))
+    }
+
+    /// Returns the image at a URL or path, from the caches if possible.
+    ///
+    /// - Throws: errors of the loader and the coder, `.cancelled`.
+    public func image(for url: String) async throws(CoderError) -> LoadedImage {
+        try await image(for: ImageRequest(url))
+    }
+
+    /// Returns the image of a request, from the caches if possible.
+    ///
+    /// - Throws: errors of the loader and the coder, `.cancelled`.
+    public func image(for request: ImageRequest) async throws(CoderError) -> LoadedImage {
+        try await manager.image(request.url, request.options).image
+    }
+
+    /// Starts to load an image; the task reports progress and previews, and can be canceled.
+    public func load(_ request: ImageRequest) -> ImageTask { manager.load(request) }
+}
+
+extension ImageRequest {
+    /// Creates a request for an image that fits a box; the coder decodes no more pixels than needed.
+    public init(_ url: String, size: PixelSize) { self.init(url, .thumbnail(size)) }
+}

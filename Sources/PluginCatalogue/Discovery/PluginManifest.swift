@@ -1,0 +1,232 @@
+import HostSystem
+public import ImageModel
+
+/// The description of a plugin that its file declares, read without running code.
+public struct PluginManifest: Sendable, Hashable {
+    /// A library that the plugin uses.
+    public struct Library: Sendable, Hashable {
+        /// The name of the library.
+        public var name: String
+        /// The version of the library.
+        public var version: String
+    }
+
+    /// A format that a coder supports.
+    public struct Format: Sendable, Hashable {
+        /// The format.
+        public var id: ImageFormat
+        /// The display name.
+        public var name: String
+        /// The MIME types, preferred one first.
+        public var mimeTypes: [String]
+        /// The file name extensions, in lower case without a dot.
+        public var extensions: [String]
+        /// The uniform type identifiers.
+        public var typeIdentifiers: [String]
+        /// The signatures for recognizing files of this format.
+        public var signatures: [Signature]
+
+        /// Creates a format.
+        public init(
+            id: ImageFormat, name: String, mimeTypes: [String] = [], extensions: [String] = [],
+            typeIdentifiers: [String] = [], signatures: [Signature] = []
+        ) {
+            self.id = id
+            self.name = name
+            self.mimeTypes = mimeTypes
+            self.extensions = extensions
+            self.typeIdentifiers = typeIdentifiers
+            self.signatures = signatures
+        }
+    }
+
+    /// One option of a coder.
+    public struct Option: Sendable, Hashable {
+        /// The value type of an option.
+        public enum Kind: String, Sendable, Hashable {
+            case bool, i64, f64, string, bytes, `enum`
+        }
+        /// The operations to which an option applies.
+        public enum Scope: String, Sendable, Hashable {
+            case decode, encode, frame, both
+
+            /// Whether the option applies to decoding.
+            public var includesDecoding: Bool { self == .decode || self == .both }
+            /// Whether the option applies to encoding.
+            public var includesEncoding: Bool { self != .decode }
+        }
+
+        /// The key of the option.
+        public var key: String
+        /// The value type.
+        public var kind: Kind
+        /// The operations to which it applies.
+        public var scope: Scope
+        /// The smallest allowed number.
+        public var minimum: Double?
+        /// The largest allowed number.
+        public var maximum: Double?
+        /// The allowed values of an enumeration.
+        public var values: [String]
+        /// The default value as text.
+        public var defaultText: String?
+        /// A one-sentence description.
+        public var summary: String
+
+        /// Creates an option.
+        public init(
+            key: String, kind: Kind, scope: Scope = .encode, minimum: Double? = nil, maximum: Double? = nil,
+            values: [String] = [], defaultText: String? = nil, summary: String = ""
+        ) {
+            self.key = key
+            self.kind = kind
+            self.scope = scope
+            self.minimum = minimum
+            self.maximum = maximum
+            self.values = values
+            self.defaultText = defaultText
+            self.summary = summary
+        }
+    }
+
+    /// A coder of the plugin.
+    public struct Coder: Sendable, Hashable {
+        /// The id of the coder.
+        public var id: String
+        /// The operations that it supports.
+        public var roles: CoderRoles
+        /// The priority of the coder, 100 by default; coders with 0 are listed but never chosen.
+        public var priority: Int
+        /// The cost class: `cheap`, `normal` or `heavy`.
+        public var cost: String
+        /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
+        public var carries: Set<String>
+        /// The formats that it supports.
+        public var formats: [Format]
+        /// The options that it accepts.
+        public var options: [Option]
+        /// The formats whose streams it transcodes without loss, for the role `transcode`.
+        public var transcodes: [ImageFormat]
+    }
+
+    /// The id of the plugin.
+    public var id: String
+    /// The display name.
+    public var name: String
+    /// The version of the plugin.
+    public var version: String
+    /// The vendor of the plugin.
+    public var vendor: String
+    /// The license of the plugin.
+    public var license: String
+    /// The major version of the plugin interface.
+    public var abiMajor: Int
+    /// The minor version of the interface for which the plugin was built.
+    public var abiMinorBuilt: Int
+    /// The lowest minor version of the interface with which it works.
+    public var abiMinorNeeded: Int
+    /// The number of threads that it may start per session.
+    public var threads: Int
+    /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
+    public var isInterruptible: Bool
+    /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
+    public var survivesShortage: Bool
+    /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
+    public var requiresIsolation: Bool
+    /// The system resources that it reads while it is loaded; a worker can read nothing else, and nothing later.
+    public var readable: [SystemResource]
+    /// The libraries that the plugin uses.
+    public var libraries: [Library]
+    /// The coders of the plugin.
+    public var coders: [Coder]
+}
+
+extension PluginManifest {
+    /// The isolation requirements of the plugin, one sentence each.
+    package var isolationNotes: [String] {
+        (requiresIsolation ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
+            + readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
+    }
+
+    /// A manifest error, and the key with the error.
+    package struct Failure: Error, Hashable {
+        package var message: String
+        package var remedy = "correct the manifest and rebuild"
+    }
+
+    /// Parses the JSON text of a manifest note.
+    package init(json bytes: [UInt8]) throws(Failure) {
+        let document: JSONValue
+        do { document = try JSONParser.parse(bytes) } catch {
+            throw Failure(message: "\(error.message) at byte \(error.offset)")
+        }
+        let root = ManifestField(document, path: "")
+        let schema = try root["schema"].integer()
+        guard schema == 1 else { throw Failure(message: "unknown schema \(schema); this host supports 1") }
+        let plugin = try root["plugin"].object()
+        id = try plugin["id"].identifier()
+        name = try plugin["name"].string(default: id)
+        version = try plugin["version"].string()
+        vendor = try plugin["vendor"].string(default: "")
+        license = try plugin["license"].string(default: "")
+        let abi = try root["abi"].object()
+        abiMajor = try abi["major"].integer()
+        abiMinorBuilt = try abi["minor_built"].integer()
+        abiMinorNeeded = try abi["minor_needed"].integer()
+        threads = try root["isolation"]["threads"].integer(default: 0)
+        isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
+        survivesShortage = try root["isolation"]["survives_shortage"].boolean(default: true)
+        requiresIsolation = try root["isolation"]["required"].boolean(default: false)
+        readable = try root["isolation"]["read"].list(SystemResource.init)
+        libraries = try root["libraries"].list { field throws(Failure) in
+            Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
+        }
+        coders = try root["coders"].list(Coder.init)
+        guard !coders.isEmpty else { throw Failure(message: "coders is empty") }
+        guard Set(coders.map(\.id)).count == coders.count else { throw Failure(message: "two coders have the same id") }
+    }
+}
+
+extension PluginManifest.Coder {
+    fileprivate init(_ field: ManifestField) throws(PluginManifest.Failure) {
+        id = try field["id"].identifier()
+        roles = []
+        // This version never asks for a role that it does not know.
+        for name in try field["roles"].strings() { if let role = CoderRoles(named: name) { roles.insert(role) } }
+        priority = try field["priority"].integer(default: 100)
+        cost = try field["cost"].string(default: "normal")
+        carries = Set(try field["metadata"].strings())
+        formats = try field["formats"].list(PluginManifest.Format.init)
+        options = try field["options"].list(PluginManifest.Option.init)
+        transcodes = try field["transcodes"].strings().map { ImageFormat($0) }
+        guard !formats.isEmpty else { throw PluginManifest.Failure(message: "\(id) supports no format") }
+    }
+}
+
+extension PluginManifest.Format {
+    fileprivate init(_ field: ManifestField) throws(PluginManifest.Failure) {
+        id = ImageFormat(try field["id"].identifier())
+        name = try field["name"].string(default: id.id.uppercased())
+        mimeTypes = try field["mime"].strings()
+        extensions = try field["extensions"].strings().map { $0.lowercased() }
+        typeIdentifiers = try field["uti"].strings()
+        signatures = try field["signatures"].list(Signature.init)
+    }
+}
+
+extension PluginManifest.Option {
+    fileprivate init(_ field: ManifestField) throws(PluginManifest.Failure) {
+        key = try field["key"].identifier()
+        let type = try field["type"].string()
+        guard let kind = Kind(rawValue: type) else {
+            throw PluginManifest.Failure(message: "option \(key) has an unknown type: \(type)")
+        }
+        self.kind = kind
+        scope = Scope(rawValue: try field["scope"].string(default: "encode")) ?? .encode
+        minimum = field["min"].value?.real
+        maximum = field["max"].value?.real
+        values = try field["values"].strings()
+        defaultText = field["default"].value.map { $0.string ?? $0.text }
+        summary = try field["doc"].string(default: "")
+    }
+}

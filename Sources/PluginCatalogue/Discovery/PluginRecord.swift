@@ -1,0 +1,75 @@
+public import HostSystem
+
+/// A candidate plugin file and the facts known without running it.
+public struct PluginRecord: Sendable, Hashable {
+    /// The trust level of a plugin.
+    public enum Tier: Int, Sendable, Hashable, Comparable {
+        /// Untrusted; used only if the policy allows it.
+        case foreign = 0
+        /// Trusted by the user: only the user and root can write to its folder, or the user trusts the file's hash.
+        case user = 1
+        /// Signed by a trusted key.
+        case signed = 2
+        /// Installed by root: all its folders belong to root.
+        case system = 3
+
+        /// Compares by trust.
+        public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
+
+        /// The name in messages and in JSON.
+        public var word: String {
+            switch self {
+            case .foreign: "foreign"
+            case .user: "user"
+            case .signed: "signed"
+            case .system: "system"
+            }
+        }
+    }
+
+    /// The reason why the host may use a plugin.
+    package enum Grounds: Hashable {
+        /// None; the plugin is not used.
+        case none
+        /// Only root and the user can write to its location.
+        case place
+        /// The content is trusted, wherever the file is.
+        case content(ContentHash)
+        /// The policy has no requirement.
+        case policy
+    }
+
+    /// The path of the file.
+    public var path: String
+    /// The plugin folder with the file.
+    public var directory: PluginDirectory
+    /// The trust level.
+    public var tier: Tier
+    /// Whether the host uses the plugin.
+    public var status: PluginStatus
+    /// The manifest; nil if it could not be read.
+    public var manifest: PluginManifest?
+    /// The libraries that the loader must find.
+    public var needed: [String]
+    /// The state of the signature file beside it, `libcoder-x.so.sig`.
+    public var signature = SignatureState.none
+    /// Findings that do not prevent the use of the plugin.
+    public var warnings: [String] = []
+    package var grounds = Grounds.none
+    /// The bytes of the manifest that was checked.
+    package var manifestText: [UInt8] = []
+    package var identity: FileIdentity?
+    package var administration = Administration()
+    package var needsOrigin = false
+    /// The shortage that prevented the check of a file that may be a plugin.
+    package var shortage: SystemError?
+    /// Whether the plugin is in the installation folder of the running program.
+    package var isInstalled = false
+
+    /// The last component of the path.
+    public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+    /// The hash of the file, which is read completely; nil if the file changed.
+    public var contentHash: ContentHash? { KnownHashes.hash(of: self) }
+    /// The id in the manifest, or the file name without a manifest.
+    public var id: String { manifest?.id ?? fileName }
+}

@@ -1,0 +1,105 @@
+public import ImageModel
+public import PluginCatalogue
+
+/// The description of a coder, known before any of its code runs.
+public struct CoderDescriptor: Sendable, Hashable {
+    /// The origin of a coder; later cases have precedence.
+    public enum Tier: Int, Sendable, Hashable, Comparable {
+        case foreign = 0
+        case user = 1
+        case signed = 2
+        case system = 3
+        case builtIn = 4
+        /// Registered by the application while the host runs.
+        case runTime = 5
+
+        /// Compares the raw values.
+        public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
+
+        package init(_ tier: PluginRecord.Tier) {
+            self =
+                switch tier {
+                case .foreign: .foreign
+                case .user: .user
+                case .signed: .signed
+                case .system: .system
+                }
+        }
+
+        /// The name in messages and in JSON.
+        public var word: String {
+            switch self {
+            case .foreign: "foreign"
+            case .user: "user"
+            case .signed: "signed"
+            case .system: "system"
+            case .builtIn: "built-in"
+            case .runTime: "run-time"
+            }
+        }
+    }
+
+    /// The id of the coder.
+    public var id: String
+    /// The id of its plugin; nil for coders of the host and of the application.
+    public var plugin: String?
+    /// The version of its plugin.
+    public var version: String
+    /// The origin of the coder.
+    public var tier: Tier
+    /// The operations that it supports.
+    public var roles: CoderRoles
+    /// The formats that it supports.
+    public var formats: [PluginManifest.Format]
+    /// The options that it accepts.
+    public var options: [PluginManifest.Option]
+    /// The priority chosen by the plugin's author; 100 by default.
+    public var priority: Int
+    /// The priority set by the administrator or the user.
+    public var administeredPriority: Int?
+    /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
+    public var carries: Set<String>
+    /// The formats whose streams it transcodes without loss, for the role `transcode`.
+    public var transcodes: [ImageFormat]
+
+    /// Creates a description.
+    public init(
+        id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
+        formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
+        administeredPriority: Int? = nil, carries: Set<String> = [],
+        transcodes: [ImageFormat] = []
+    ) {
+        self.id = id
+        self.plugin = plugin
+        self.version = version
+        self.tier = tier
+        self.roles = roles
+        self.formats = formats
+        self.options = options
+        self.priority = priority
+        self.administeredPriority = administeredPriority
+        self.carries = carries
+        self.transcodes = transcodes
+    }
+
+    package init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
+        self.init(
+            id: coder.id, plugin: record.id, version: record.manifest?.version ?? "",
+            tier: Tier(record.tier), roles: coder.roles, formats: coder.formats,
+            options: coder.options, priority: coder.priority,
+            administeredPriority: record.administration.priority, carries: coder.carries,
+            transcodes: coder.transcodes)
+    }
+
+    /// Returns the options that this coder's decoder declares, or all options if it has no schema.
+    package func decodeOptions(of options: CoderOptions) -> CoderOptions {
+        guard tier != .runTime || !self.options.isEmpty else { return options }
+        return CoderOptions(
+            options.values.filter { entry in
+                self.options.contains { $0.key == entry.key && $0.scope.includesDecoding }
+            })
+    }
+
+    /// Returns whether the coder supports a format in any role.
+    public func serves(_ format: ImageFormat) -> Bool { formats.contains { $0.id == format } }
+}

@@ -1,0 +1,74 @@
+import CommandLineKit
+import ImageModel
+import Testing
+
+/// A command with one option of each kind.
+private let paint = CommandSpecification(
+    name: "paint", summary: "paint an image", operands: "FILE…", operandCount: 1...2, examples: [],
+    options: [
+        OptionSpecification("-o", "--output", value: "OUT", help: "file"),
+        OptionSpecification("-q", "--quality", value: "N", help: "quality"),
+        OptionSpecification("-v", "--verbose", help: "print more"),
+        OptionSpecification("--size", value: "WxH", help: "box"),
+    ])
+
+private func parse(_ words: String...) throws(UsageError) -> ParsedArguments { try ParsedArguments(words, paint) }
+
+private func failure(_ words: String...) -> UsageError? {
+    do throws(UsageError) {
+        _ = try ParsedArguments(words, paint)
+        return nil
+    } catch {
+        return error
+    }
+}
+
+@Suite struct `Parsed arguments` {
+    @Test(arguments: [["-o", "x.png"], ["-ox.png"], ["-o=x.png"], ["--output", "x.png"], ["--output=x.png"]])
+    func `have a value in every spelling`(words: [String]) throws {
+        #expect(try ParsedArguments(["a.jpg"] + words, paint).value("--output") == "x.png")
+    }
+
+    @Test func `keep all values of a repeated option in order`() throws {
+        let arguments = try parse("-o", "1", "a", "-o", "2")
+        #expect(arguments.all("--output") == ["1", "2"])
+        #expect(arguments.value("--output") == "2")
+        #expect(arguments.operands == ["a"])
+    }
+
+    @Test func `take words after two hyphens as operands`() throws {
+        #expect(try parse("--", "-v", "--output").operands == ["-v", "--output"])
+        #expect(try parse("-").operands == ["-"])
+    }
+
+    @Test func `have errors that name the option and a remedy`() {
+        #expect(failure("a", "--qualty", "3")?.hint == "did you mean --quality?")
+        #expect(failure("a", "--qualty", "3")?.message == "unknown option --qualty")
+        #expect(failure("a", "-o")?.message == "-o needs a value: OUT")
+        #expect(failure("a", "-o", "-v")?.message == "-o needs a value: OUT")
+        #expect(failure("a", "--verbose=1")?.message == "--verbose takes no value")
+        #expect(failure()?.message == "no input file (use - for stdin)")
+        #expect(failure("a", "b", "c")?.message == "unexpected argument \"c\"")
+    }
+
+    @Test func `need no operand if help is requested`() throws {
+        #expect(try parse("--help").has("--help"))
+    }
+
+    @Test(arguments: [("7", 7), ("0", nil), ("101", nil), ("x", nil), ("", nil), ("1.5", nil)] as [(String, Int?)])
+    func `hold numbers to their range`(text: String, number: Int?) throws {
+        let arguments = try parse("a", "--quality=\(text)")
+        #expect((try? arguments.integer("--quality", 1...100)) ?? nil == number)
+    }
+
+    @Test(
+        arguments: [
+            ("256", PixelSize(256, 256)), ("800x600", PixelSize(800, 600)), ("800x", PixelSize(800, 0)),
+            ("X600", PixelSize(0, 600)), ("0", nil), ("0x5", nil), ("x", nil), ("1x2x3", nil), ("-4x4", nil),
+            ("99999999x1", nil),
+        ] as [(String, PixelSize?)])
+    func `have boxes with one or two sides`(text: String, size: PixelSize?) throws {
+        let arguments = try parse("a", "--size=\(text)")
+        #expect((try? arguments.box("--size")) ?? nil == size)
+    }
+}

@@ -1,0 +1,207 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+import TestSupport
+import Testing
+
+// The examples use type names that the tests replace with their own factories.
+private typealias Host = CoderHost
+private typealias Source = ImageSource
+private typealias Sink = FileSink
+
+@Suite struct `The examples about images` {
+    private static let file = "Tests/DocumentationTests/ImageExampleTests.swift"
+
+    @Test(
+        arguments: [
+            ("reducing", "Images"), ("covering", "Images"), ("coloring", "Images"), ("waiting", "Images"),
+            ("transforming", "Transforming"), ("shaping", "Transforming"), ("drawing", "Transforming"),
+        ])
+    func `equal the compiled code`(name: String, page: String) throws {
+        let source = Markdown(Self.file).lines
+        let start = try #require(source.firstIndex { $0.hasSuffix("// \(name) begins") }) + 1
+        let end = try #require(source.firstIndex { $0.hasSuffix("// \(name) ends") })
+        let compiled = source[start..<end].map { String($0.dropFirst(8)) }
+
+        #expect(Markdown.article(page).blocks.contains { $0.language == "swift" && $0.lines == compiled })
+    }
+
+    @Test(arguments: [("Images", 4), ("Transforming", 3)])
+    func `are all compiled`(page: String, count: Int) {
+        #expect(Markdown.article(page).blocks.count { $0.language == "swift" } == count)
+    }
+
+    private static func makeHost() -> Host {
+        let folder = PluginDirectory(Repository.products, origin: .argument)
+        return Host(configuration: HostConfiguration(directories: [folder]))
+    }
+
+    private static func source(_ name: String) throws -> Source {
+        try Source(path: Repository.fixture("images/\(name)"))
+    }
+
+    // MARK: Smaller images
+
+    @Test func `create a small JPEG of a large image`() throws {
+        let jpeg = try Self.reduce(Self.makeHost())
+
+        #expect(jpeg.count <= 20_000)
+        #expect(try Self.makeHost().manager.decode(Source(jpeg)).pixels.size == PixelSize(160, 120))
+    }
+
+    private static func reduce(_ host: Host) throws -> [UInt8] {
+        func ImageSource(path: String) throws -> Source { try source(path) }
+        // reducing begins
+        var options = DecodeOptions.thumbnail(PixelSize(256, 256))
+        options.appliesOrientation = true
+        options.convertsToSRGB = true
+        let small = try host.manager.decode(try ImageSource(path: "photo.jpg"), options)
+        var writing = EncodeOptions()
+        writing.quality = 80
+        writing.maxFileSize = 20_000
+        let jpeg = try host.manager.encode(small, to: "jpeg", writing)
+        // reducing ends
+        return jpeg
+    }
+
+    @Test func `crop a square`() throws {
+        #expect(try Self.cover(Self.makeHost()).size == PixelSize(48, 48))
+    }
+
+    private static func cover(_ host: Host) throws -> PixelBuffer {
+        func ImageSource(path: String) throws -> Source { try Self.source("photo.jpg") }
+        // covering begins
+        let image = try ImageSource(path: "face.jpg")
+        let face = try host.manager.withSession(image, DecodeOptions()) { session throws(CoderError) in
+            let upright = session.pendingOrientation.applied(to: session.info.size)
+            let layout = Fit.cover.layout(upright, in: PixelSize(48, 48))
+            var options = DecodeOptions.thumbnail(layout.scaled, preservesAspectRatio: false)
+            options.appliesOrientation = true
+            let pixels = try session.decodeImage(options).pixels
+            let window = try CropPosition.attention.window(in: pixels, size: layout.result)
+            return try Cropping(window).transform(pixels)
+        }
+        // covering ends
+        return face
+    }
+
+    @Test func `convert the colors and their description`() throws {
+        let image = try Self.color(Self.makeHost())
+
+        let profile = try #require(image.metadata.first { $0.kind == .icc }?.bytes)
+        #expect(profile == ColorProfile.displayP3.iccBytes())
+    }
+
+    private static func color(_ host: Host) throws -> DecodedImage {
+        func ImageSource(path: String) throws -> Source { try source("icc-wide.png") }
+        // coloring begins
+        var image = try host.manager.decode(try ImageSource(path: "wide.png"))
+        try image.convertColors(to: .displayP3, embeds: true)
+        // coloring ends
+        return image
+    }
+
+    @Test func `decode lazily`() throws {
+        let (full, pixels) = try Self.wait(Self.makeHost())
+
+        #expect(full == PixelSize(160, 120))
+        // √(4000 · 4/3) and √(4000 · 3/4)
+        #expect(pixels.size == PixelSize(73, 54))
+    }
+
+    private static func wait(_ host: Host) throws -> (PixelSize, PixelBuffer) {
+        func ImageSource(path: String) throws -> Source { try Self.source(path) }
+        // waiting begins
+        let image = try LazyImage(
+            try ImageSource(path: "photo.jpg"), manager: host.manager, .limited(toBytes: 16_000))
+        let full = image.info.size
+        let pixels = try image.decoded().pixels
+        // waiting ends
+        return (full, pixels)
+    }
+
+    // MARK: Transforming and drawing
+
+    @Test func `transform an image and name the result`() throws {
+        let (round, name) = try Self.transform(
+            Self.makeHost().manager.decode(Self.source("photo.png")).pixels)
+
+        #expect(round.size == PixelSize(96, 96))
+        #expect(round.color(at: (0, 0))?.alpha == 0)
+        #expect(Markdown.article("Transforming").text.contains("`\(name)`"))
+    }
+
+    private static func transform(_ image: PixelBuffer) throws -> (PixelBuffer, String) {
+        // transforming begins
+        let badge = Pipeline(Resizing(PixelSize(96, 96), mode: .aspectFill), RoundCorners(radius: 48))
+        let round = try badge.transform(image)
+        let name = transformedKey("faces/anna.png?v=2", badge.key)
+        // transforming ends
+        return (round, name)
+    }
+
+    @Test func `write an animation in another shape`() throws {
+        let place = TemporaryDirectory()
+
+        try Self.shape(Self.makeHost(), place)
+
+        let written = try AnimatedImage(try Source(path: place.file("cat.webp")), manager: Self.makeHost().manager)
+        // 31 × 17: the limiting side is exact, the other one is rounded up.
+        #expect(written.size == PixelSize(24, 14))
+        #expect(written.frameCount == 3)
+        #expect(written.loopCount == .plays(3))
+        for index in 0..<3 { #expect(try written.frame(at: index).pixels.color(at: (0, 0))?.alpha == 0) }
+    }
+
+    private static func shape(_ host: Host, _ place: TemporaryDirectory) throws {
+        func ImageSource(path: String) throws -> Source { try source("three-frames.gif") }
+        func FileSink(path: String, replacing: Bool) throws -> Sink {
+            try Sink(path: place.file(path), replacing: replacing)
+        }
+        // shaping begins
+        let small = try AnimatedImage(
+            try ImageSource(path: "cat.gif"), manager: host.manager, .thumbnail(PixelSize(24, 24)),
+            transformer: RoundCorners(radius: 4))
+        var facts = small.info
+        facts.size = small.size
+        facts.hasAlpha = true
+        let sink = try FileSink(path: "cat.webp", replacing: true)
+        let encoder = try host.manager.makeAnimationEncoder(
+            to: "webp", of: facts, metadata: try small.metadata(), into: sink)
+        for index in 0..<small.frameCount {
+            try encoder.add(small.frame(at: index).pixels, duration: small.duration(at: index))
+        }
+        try encoder.finish()
+        try sink.commit()
+        // shaping ends
+    }
+
+    @Test func `draw a label`() throws {
+        let red = try PixelBuffer(size: PixelSize(8, 8), format: .rgb8)
+        for y in 0..<8 {
+            red.withMutableRow(y) { row in
+                for x in 0..<8 { row.storeBytes(of: 255, toByteOffset: 3 * x, as: UInt8.self) }
+            }
+        }
+
+        let label = try Self.draw(red)
+
+        #expect(label.size == PixelSize(240, 80))
+        #expect(label.color(at: (0, 0))?.alpha == 0)
+        #expect(label.color(at: (40, 40)) == RGBAColor(red: 255, green: 0, blue: 0))
+        #expect(label.color(at: (160, 40)) == RGBAColor(red: 32, green: 64, blue: 96))
+        #expect(label.color(at: (120, 1)) == .white)
+    }
+
+    private static func draw(_ image: PixelBuffer) throws -> PixelBuffer {
+        // drawing begins
+        let context = try DrawingContext(size: PointSize(120, 40), scale: 2)
+        let whole = PointRect(PointSize(120, 40))
+        try context.fill(whole, radius: 8, with: RGBAColor(red: 32, green: 64, blue: 96))
+        try context.draw(image, in: PointRect(x: 4, y: 4, width: 32, height: 32))
+        try context.stroke(whole.inset(by: 0.5), radius: 7.5, with: .white)
+        let label = try context.image()
+        // drawing ends
+        return label
+    }
+}
