@@ -2,14 +2,14 @@
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
-# Independent pictures with known results; without them that part of `make test` is left out.
+# Independent images with known results; without them that part of `make test` is left out.
 CORPUS  ?= ../shared/corpus
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test asan tsan fuzz prove install uninstall bench clean
+.PHONY: help setup run build check test asan tsan fuzz prove install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -20,14 +20,21 @@ help: ## show this list
 setup: # part of every other target; quick when nothing is missing
 	@.ci/setup
 
-run: build ## set up, build, list the coders, convert a picture and an animation through every format
+run: setup ## set up, build the command and its plugins, convert an image and an animation through every format
+	@[ -x .build/release/coderhost ] || echo "run: the first build takes two to three minutes on two processors"
+	CODERHOST_LOCAL=1 swift build -c release
 	@.ci/demonstrate
 
-build: setup ## build the command and all plugins for release, into .build/release
+build: setup ## build everything for release, with the network commands, into .build/release
+	@[ -x .build/release/coderhost-fetch ] || echo "build: the first build takes about six minutes on two processors"
 	swift build -c release
 
-test: setup ## set up, build everything with its tests, run them, then the shared pictures if they are there
-	swift build --build-tests
+check: setup ## check format, file sizes, wording, links and the age of the figures; builds nothing
+	@.ci/check
+
+test: check ## set up, check, build everything with its tests, run them, then the shared images if they are there
+	@[ -d .build/debug ] || echo "test: building takes about eight minutes on two processors, the tests take twelve"
+	swift build --build-tests --explicit-target-dependency-import-check error
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
 	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
 	@.ci/corpus '$(CORPUS)'
@@ -39,7 +46,7 @@ asan: build ## run the tests under the address and undefined sanitizers (builds 
 tsan: build ## run the tests with threads under the thread sanitizer (builds everything once more; PIECE=CodecTests)
 	@Tests/Sanitizers/run.sh thread $(PIECE)
 
-install: $(if $(wildcard .build/release/coderhost),,build) ## install what is built (builds if nothing is) under PREFIX
+install: $(if $(wildcard .build/release/coderhost-fetch),,build) ## install what is built (builds if nothing is) under PREFIX
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install
 
 uninstall: ## remove what `make install` put under PREFIX
