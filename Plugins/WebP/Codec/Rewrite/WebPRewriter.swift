@@ -16,7 +16,7 @@ public struct WebPRewriter: ImageRewriter {
             throw .refused("a WebP cannot be cropped without decoding it; use coderhost convert")
         }
         guard !request.optimizes else {
-            throw .refused("a WebP cannot be made smaller without loss; use coderhost convert")
+            throw .refused("the pixels of a WebP cannot be recompressed; use coderhost convert")
         }
         var edit = try WebPMetadataEdit(request)
         let inventory = try WebPInventory(of: session.source, host: session.host) { chunk throws(CoderError) in
