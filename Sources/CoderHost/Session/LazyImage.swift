@@ -1,3 +1,4 @@
+import HostSystem
 public import ImageModel
 import ImageProcessing
 public import PluginRuntime

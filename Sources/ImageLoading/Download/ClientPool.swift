@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import HostSystem
 import ImageProcessing
 import NIOCore
 import NIOHTTPCompression

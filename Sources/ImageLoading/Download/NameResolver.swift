@@ -1,4 +1,5 @@
 import Dispatch
+import HostSystem
 public import ImageModel
 import ImageProcessing
 import Synchronization

@@ -1,3 +1,4 @@
+import HostSystem
 import ImageProcessing
 import Synchronization
 

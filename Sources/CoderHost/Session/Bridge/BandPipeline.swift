@@ -1,3 +1,4 @@
+import HostSystem
 import ImageModel
 import ImageProcessing
 import PluginRuntime

@@ -35,5 +35,5 @@
     }
 
     /// Hides the standard library's `Mutex` within this module.
-    package typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
+    typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif

@@ -1,5 +1,6 @@
 import CHostSystem
 import Glibc
+import HostSystem
 import ImageModel
 import ImageProcessing
 import Synchronization
