@@ -150,8 +150,8 @@ import Testing
         #expect(result.status == 0)
         #expect(
             result.stderr
-                == "coderhost: q.ppm: warning: --crop 100x100+8+4 exceeds the image of 16x8 pixels: "
-                + "the result has 8x4 pixels\n")
+                == "coderhost: q.ppm: warning: the region 100x100+8+4 exceeds the image of 16x8 pixels: "
+                + "8x4 pixels of it are inside\n")
         #expect(try convert("q.ppm", "-o", "u.png", "--crop", "8x4+8+4").stderr.isEmpty)
     }
 

@@ -142,7 +142,7 @@ import Testing
 
     @Test(arguments: policies.indices, [PixelSize(10, 20), PixelSize(300, 600)])
     func `renders vectors at the requested size`(policy: Int, size: PixelSize) throws {
-        let image = try decode(file("v", 100, 200), try host(policy)) { $0.thumbnailSize = size }
+        let image = try decode(file("v", 100, 200), try host(policy)) { $0.size = .box(size) }
 
         #expect(image.pixels.size == size)
         let at = PixelRect(x: size.width - 1, y: size.height - 1, width: 1, height: 1)
@@ -156,7 +156,7 @@ import Testing
     @Test(arguments: [PixelSize(65_536, 65_536), PixelSize(60_000, 60_000)])
     func `refuses to render vectors beyond the limits`(size: PixelSize) throws {
         let host = try host(0)
-        #expect { try decode(file("v", 100, 100), host) { $0.thumbnailSize = size } } throws: {
+        #expect { try decode(file("v", 100, 100), host) { $0.size = .box(size) } } throws: {
             ($0 as? CoderError)?.code == .limitExceeded
         }
     }
@@ -188,7 +188,7 @@ import Testing
         let part = PixelRect(x: 65_000, y: 65_000, width: 100, height: 100)
 
         #expect(try decode(source, try host(policy)) { $0.region = part }.pixels.packed == formula(part))
-        let small = try decode(source, try host(policy)) { $0.thumbnailSize = PixelSize(2000, 2000) }
+        let small = try decode(source, try host(policy)) { $0.size = .box(PixelSize(2000, 2000)) }
         #expect(small.pixels.size == PixelSize(2000, 2000))
         #expect { try decode(source, try host(policy)) } throws: { ($0 as? CoderError)?.limit?.name == "side" }
     }
@@ -197,7 +197,7 @@ import Testing
         var limits = DecodeLimits()
         limits.maxSourcePixels = 1_000_000_000
         let host = try host(0, limits: limits)
-        #expect { try decode(file("t", 65_536, 65_535), host) { $0.thumbnailSize = PixelSize(10, 10) } } throws: {
+        #expect { try decode(file("t", 65_536, 65_535), host) { $0.size = .box(PixelSize(10, 10)) } } throws: {
             ($0 as? CoderError)?.limit?.name == "source-pixels"
         }
     }

@@ -54,7 +54,7 @@ private typealias Sink = FileSink
         // reducing begins
         var options = DecodeOptions.thumbnail(PixelSize(256, 256))
         options.appliesOrientation = true
-        options.convertsToSRGB = true
+        options.colors = .sRGB
         let small = try host.manager.decode(try ImageSource(path: "photo.jpg"), options)
         var writing = EncodeOptions()
         writing.quality = 80
@@ -72,17 +72,12 @@ private typealias Sink = FileSink
         func ImageSource(path: String) throws -> Source { try Self.source("photo.jpg") }
         // covering begins
         let image = try ImageSource(path: "face.jpg")
-        let face = try host.manager.withSession(image, DecodeOptions()) { session throws(CoderError) in
-            let upright = session.pendingOrientation.applied(to: session.info.size)
-            let layout = Fit.cover.layout(upright, in: PixelSize(48, 48))
-            var options = DecodeOptions.thumbnail(layout.scaled, preservesAspectRatio: false)
-            options.appliesOrientation = true
-            let pixels = try session.decodeImage(options).pixels
-            let window = try CropPosition.attention.window(in: pixels, size: layout.result)
-            return try Cropping(window).transform(pixels)
-        }
+        var options = DecodeOptions.thumbnail(PixelSize(48, 48), .cover)
+        options.cropPosition = .attention
+        options.appliesOrientation = true
+        let face = try host.manager.decode(image, options)
         // covering ends
-        return face
+        return face.pixels
     }
 
     @Test func `convert the colors and their description`() throws {

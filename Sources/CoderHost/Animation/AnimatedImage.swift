@@ -26,7 +26,7 @@ public final class AnimatedImage: Sendable {
 
     private let firstFrameOnly: Bool
     /// The size, format and orientation of the resulting frames.
-    private let shape: FrameShape
+    private let shape: ImageShape
     private let session: Mutex<DecodeSession>
     private let facts = Mutex(Facts())
 
@@ -34,6 +34,7 @@ public final class AnimatedImage: Sendable {
         var frames: [FrameInfo] = []
         var keyFrames: [Bool] = []
         var end = FrameListEnd.needsInput
+        var window: PixelRect?
     }
 
     /// Opens an animation and finds the available frames.
@@ -52,7 +53,7 @@ public final class AnimatedImage: Sendable {
         coder = session.coder.id
         isolation = session.isolation
         firstFrameOnly = false
-        shape = FrameShape(session.info)
+        shape = try ImageShape(session.info, DecodeOptions(), format: session.info.canvasFormat)
         self.session = Mutex(session)
         update()
     }
@@ -74,12 +75,16 @@ public final class AnimatedImage: Sendable {
         // The byte limit for all frames is divided by the number of frames known now.
         firstFrameOnly = options.firstFrameOnly
         var frameCount = options.firstFrameOnly ? 1 : session.info.frameCount
-        if options.limitBytes != nil, frameCount == nil {
+        if options.size.dependsOnFrameCount, frameCount == nil {
             _ = session.findFrames()
             frameCount = max(1, session.knownFrameCount)
         }
-        let metadata = options.makesSRGB ? try session.metadata() : []
-        shape = FrameShape(session.info, options, transformer, metadata: metadata, frameCount: frameCount ?? 1)
+        let metadata = options.colors == .stored ? [] : try session.metadata()
+        var finish = ImageFinish()
+        finish.transformer = transformer
+        shape = try ImageShape(
+            session.info, options, finish, format: session.info.canvasFormat, metadata: metadata,
+            frameCount: frameCount ?? 1)
         self.session = Mutex(session)
         update()
     }
@@ -158,7 +163,8 @@ public final class AnimatedImage: Sendable {
 
     /// The bytes of one decoded frame.
     public var bytesPerFrame: Int {
-        (try? PixelBuffer.layout(size: size, format: shape.format).byteCount) ?? 0
+        let format = shape.options.colors == .standardRange ? PixelFormat.rgba8 : info.canvasFormat
+        return (try? PixelBuffer.layout(size: size, format: format).byteCount) ?? 0
     }
 
     // MARK: Images
@@ -188,18 +194,11 @@ public final class AnimatedImage: Sendable {
     /// - Throws: the errors of ``frame(at:)``.
     public func image(at index: Int) throws(CoderError) -> DecodedImage {
         let pixels = try frame(at: index).pixels
-        var info = self.info
-        info.size = pixels.size
-        info.nativeFormat = pixels.format
-        if shape.isUpright { (info.orientation, info.orientationApplied) = (.up, true) }
+        var (info, metadata) = (self.info, try metadata())
         info.frameCount = 1
         info.isAnimated = false
         info.loopCount = .unknown
-        var metadata = try metadata()
-        if shape.makesSRGB {
-            metadata.removeAll { $0.kind == .icc }
-            info.color = ColorDescription(codePoints: .sRGB)
-        }
+        shape.describe(&info, &metadata, pixels.size, pixels.format)
         return DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: format, coder: coder, warnings: warnings)
     }
@@ -207,13 +206,20 @@ public final class AnimatedImage: Sendable {
     private func decode(_ index: Int, _ session: DecodeSession) throws(CoderError) -> ImageFrame {
         session.context.restartClock()
         let bytes = bytesPerFrame
+        var notes = ShapeNotes()
+        if shape.isCroppedByContent {
+            // The first frame decides, also if another one is requested first.
+            notes.window = facts.withLock { $0.window }
+            if notes.window == nil { _ = try shape.apply(to: try session.decodeFrame(0).pixels, &notes) }
+            facts.withLock { [window = notes.window] in $0.window = window }
+        }
         let (info, pixels) = try session.decodeFrame(
             index, keeping: { pool.needs($0, bytesPerFrame: bytes) },
             onTheWay: { info, pixels in
-                guard let shaped = try? shape.apply(to: pixels) else { return }
+                guard let shaped = try? shape.apply(to: pixels, &notes) else { return }
                 pool.store(ImageFrame(shaped, duration: info.duration), at: info.index)
             })
-        return ImageFrame(try shape.apply(to: pixels), duration: info.duration)
+        return ImageFrame(try shape.apply(to: pixels, &notes), duration: info.duration)
     }
 
     /// Decodes the most urgent frame that fits into the pool; returns false if there is none.

@@ -1,6 +1,6 @@
 public import HostSystem
 public import ImageModel
-public import ImageProcessing
+import ImageProcessing
 import PluginCatalogue
 public import PluginRuntime
 
@@ -50,11 +50,11 @@ extension CodersManager {
 
     private func format(hintedAtBy options: DecodeOptions) -> ImageFormat? {
         let known = coders.map(\.descriptor).filter { $0.roles.contains(.decode) }.flatMap(\.formats)
-        if let type = options.typeHint {
+        if let type = options.hint.type {
             return known.last { $0.id.id == type || $0.mimeTypes.contains(type) || $0.typeIdentifiers.contains(type) }?
                 .id
         }
-        guard let suffix = options.fileExtensionHint?.lowercased() else { return nil }
+        guard let suffix = options.hint.fileExtension?.lowercased() else { return nil }
         return known.last { $0.extensions.contains(suffix) }?.id
     }
 }
@@ -129,18 +129,5 @@ extension CoderDescriptor {
     /// The option for the quality.
     fileprivate var quality: PluginManifest.Option? {
         options.first { $0.key == OptionKey.quality && $0.scope.includesEncoding }
-    }
-}
-
-extension DecodedImage {
-    /// Reduces the image so that it fits into a box when upright.
-    public mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
-        let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
-        let upright = pending.applied(to: pixels.size).scaled(to: box)
-        let target = pending.swapsSides ? upright.transposed : upright
-        if target == pixels.size { return }
-        pixels = try Resampler.resample(BufferRows(pixels), to: target, how)
-        info.size = target
-        dropEmbeddedThumbnail()
     }
 }

@@ -5,62 +5,99 @@ import PluginRuntime
 extension DecodeSession {
     /// Decodes a still, or the first frame of an animation, with options.
     ///
-    /// If the coder supports it, a smaller image is decoded at reduced size, and in bands instead of as a whole.
-    /// - Throws: the errors of ``decodeImage(preferring:)``.
+    /// If the coder supports it, a smaller image is decoded at reduced size, a part without the rest, and either in
+    /// bands instead of as a whole.
+    /// - Throws: the errors of ``decodeImage(preferring:)``; `.invalidArgument` for a region outside the image.
     public func decodeImage(_ options: DecodeOptions) throws(CoderError) -> DecodedImage {
-        if let region = options.region { return try decodeImage(region: region, options) }
-        let target = storedTarget(options)
-        let pixels = target == info.size ? try decodeImage() : try decodeImage(reducedTo: target, options)
-        return try finished(pixels, options)
-    }
-
-    /// Returns the target size for the stored image, before it is turned upright.
-    func storedTarget(_ options: DecodeOptions, of size: PixelSize? = nil) -> PixelSize {
-        let pending = pendingOrientation
-        let upright = options.targetSize(
-            for: pending.applied(to: size ?? info.size), info.nativeFormat, mayEnlarge: info.isScalable)
-        return pending.swapsSides ? upright.transposed : upright
+        try decodeImage(try shape(options))
     }
 
     /// Decodes the composited frame `index` with options.
     ///
-    /// - Parameter frameCount: the number of frames that share `limitBytes`; by default the image's own count, if
+    /// - Parameter frameCount: the number of frames that share a byte limit; by default the image's own count, if
     ///   known.
     public func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
         -> DecodedImage
     {
-        let pending = pendingOrientation
-        let upright = options.targetSize(
-            for: pending.applied(to: info.size), info.nativeFormat, frameCount: frameCount ?? info.frameCount ?? 1)
-        let target = pending.swapsSides ? upright.transposed : upright
-        var pixels = try decodeFrame(index).pixels
-        if target != pixels.size {
-            pixels = try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
-        }
-        return try finished(pixels, options)
+        try decodeFrame(index, try shape(options, frameCount: frameCount ?? info.frameCount ?? 1))
     }
 
-    /// Converts a truncated image with options; `pixels` are from ``decodeAvailable(preferring:)``.
+    /// Shapes a truncated image with options; `pixels` are from ``decodeAvailable(preferring:)``.
     public func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
-        let pending = pendingOrientation
-        let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
-        let target = pending.swapsSides ? upright.transposed : upright
-        return try finished(
-            target == pixels.size ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling),
-            options)
+        try shaped(pixels, try shape(options))
+    }
+
+    // MARK: Shaping
+
+    /// Plans the steps from the stored image to the requested one, and checks the limits for their sizes.
+    package func shape(
+        _ options: DecodeOptions, _ finish: ImageFinish = ImageFinish(), frameCount: Int = 1
+    ) throws(CoderError) -> ImageShape {
+        let needsProfile = options.colors != .stored || finish.colors != nil
+        let shape = try ImageShape(
+            info, options, finish, format: info.nativeFormat, metadata: needsProfile ? try settledMetadata() : [],
+            frameCount: frameCount)
+        if let region = options.region {
+            let upright = pendingOrientation.applied(to: info.size)
+            let inside = region.intersection(PixelRect(upright)).size
+            if inside != region.size {
+                context.warn(
+                    "the region \(region) exceeds the image of \(upright) pixels: \(inside) pixels of it are inside")
+            }
+        }
+        let format = info.nativeFormat.bytesPerPixel < 4 ? PixelFormat.rgba8 : info.nativeFormat
+        for size in shape.sizes where size != info.size {
+            try LimitCheck.examine(made: size, format, context.limits)
+        }
+        return shape
+    }
+
+    /// Decodes a still, or the first frame of an animation.
+    package func decodeImage(_ shape: ImageShape) throws(CoderError) -> DecodedImage {
+        let pixels =
+            if let part = shape.part {
+                try decode(stored: part)
+            } else if shape.reduced == info.size {
+                try decodeImage()
+            } else {
+                try decodeImage(reducedTo: shape.reduced, shape.options)
+            }
+        return try shaped(pixels, shape)
+    }
+
+    /// Decodes the composited frame `index`.
+    package func decodeFrame(_ index: Int, _ shape: ImageShape) throws(CoderError) -> DecodedImage {
+        try shaped(try decodeFrame(index).pixels, shape)
+    }
+
+    /// Shapes decoded pixels, and describes them as an image.
+    package func shaped(_ pixels: PixelBuffer, _ shape: ImageShape) throws(CoderError) -> DecodedImage {
+        let known = shapeNotes.warnings.count
+        var image = DecodedImage(
+            info: info, pixels: try shape.apply(to: pixels, &shapeNotes), metadata: try settledMetadata(),
+            format: format, coder: coder.id)
+        for warning in shapeNotes.warnings.dropFirst(known) { context.warn(warning) }
+        shape.describe(&image.info, &image.metadata, image.pixels.size, image.pixels.format)
+        image.warnings = context.warnings
+        return image
     }
 
     /// Estimates the memory for decoding with these options, rounded up generously.
     ///
     /// The coder's own memory is unknown: it counts as two more images if the coder needs the whole image.
     public func memoryEstimate(_ options: DecodeOptions) -> Int {
+        (try? shape(options)).map(memoryEstimate) ?? Int.max / 8
+    }
+
+    /// Estimates the memory for decoding and shaping.
+    package func memoryEstimate(_ shape: ImageShape) -> Int {
+        let made = shape.sizes.filter { $0 != info.size }.reduce(0) { $0 + ($1.area ?? 0) * 4 }
         let full = (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount) ?? Int.max / 8
         // An animation needs two canvases and a frame.
-        if info.frameCount != 1 { return 3 * full }
-        if !info.decodesRows && !coder.roles.contains(.scale) { return 3 * full }
-        let upright = options.targetSize(for: pendingOrientation.applied(to: info.size), info.nativeFormat)
+        if info.frameCount != 1 { return 3 * full + made }
+        if !info.decodesRows && !coder.roles.contains(.scale) { return 3 * full + made }
         // A multi-scan image has as many coefficients as samples, each twice as large.
-        return upright.area == info.size.area ? 2 * full : full
+        return (shape.reduced == info.size ? 2 * full : full) + made
     }
 
     // MARK: Reduced decoding
@@ -135,25 +172,6 @@ extension DecodeSession {
             return nil
         }
     }
-
-    // MARK: Colors and orientation
-
-    func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
-        var image = DecodedImage(
-            info: info, pixels: pixels, metadata: try settledMetadata(), format: format, coder: coder.id)
-        image.info.size = pixels.size
-        image.info.nativeFormat = pixels.format
-        image.info.decodesRows = false
-        if pixels.size != info.size { image.dropEmbeddedThumbnail() }
-        // Convert the image after its size is reduced.
-        if options.makesSRGB {
-            try image.convertColors(to: .sRGB, bits: options.dynamicRange == .standard ? 8 : nil)
-            for warning in image.warnings { context.warn(warning) }
-        }
-        if options.appliesOrientation { try image.turnUpright() }
-        image.warnings = context.warnings
-        return image
-    }
 }
 
 extension PixelSize {
@@ -161,38 +179,5 @@ extension PixelSize {
     fileprivate func hasShape(of size: PixelSize) -> Bool {
         let (a, b) = (width * size.height, height * size.width)
         return abs(a - b) <= max(size.width, size.height)
-    }
-}
-
-extension DecodedImage {
-    /// Removes a thumbnail from the metadata that no longer shows the image.
-    package mutating func dropEmbeddedThumbnail() {
-        metadata = metadata.withoutThumbnails
-        info.hasItems = false
-    }
-
-    /// Applies the pending orientation to pixels and metadata.
-    public mutating func turnUpright() throws(CoderError) {
-        let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
-        pixels = try PixelConverter.upright(pixels, pending)
-        info.size = pixels.size
-        info.orientation = .up
-        info.orientationApplied = true
-        for index in metadata.indices {
-            switch metadata[index].kind {
-            case .exif: metadata[index].bytes = ExifOrientation.replacing(metadata[index].bytes, with: .up)
-            case .xmp: metadata[index].bytes = XMPOrientation.replacing(metadata[index].bytes, with: .up)
-            default: break
-            }
-        }
-    }
-}
-
-extension [MetadataBlob] {
-    /// The metadata without Exif thumbnails.
-    package var withoutThumbnails: [MetadataBlob] {
-        map { blob in
-            blob.kind == .exif ? MetadataBlob(.exif, ExifThumbnail.removing(blob.bytes), key: blob.key) : blob
-        }
     }
 }

@@ -3,27 +3,8 @@ import ImageProcessing
 import PluginRuntime
 
 extension DecodeSession {
-    /// Decodes a part of a still, or of the first frame of an animation, with options.
-    ///
-    /// - Parameter region: a rectangle in pixels of the upright image, clipped to the image.
-    /// - Throws: `.invalidArgument` for a region outside the image, before memory is allocated.
-    func decodeImage(region: PixelRect, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
-        let pending = pendingOrientation
-        let upright = pending.applied(to: info.size)
-        let inside = region.intersection(PixelRect(upright))
-        guard !inside.isEmpty else {
-            throw .invalidArgument("the region \(region) is outside the image of \(upright) pixels")
-        }
-        var pixels = try decode(stored: pending.source(of: inside, in: info.size))
-        let target = storedTarget(options, of: pixels.size)
-        if pixels.size != target {
-            pixels = try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
-        }
-        return try finished(pixels, options)
-    }
-
     /// Decodes a part of the stored image at the lowest cost that the coder supports.
-    private func decode(stored rect: PixelRect) throws(CoderError) -> PixelBuffer {
+    func decode(stored rect: PixelRect) throws(CoderError) -> PixelBuffer {
         if rect == PixelRect(info.size) { return try decodeImage() }
         guard try isWhole() else { return try PixelConverter.cropped(try decodeImage(), to: rect, pool: pool) }
         let format = try pixelFormats()[0]

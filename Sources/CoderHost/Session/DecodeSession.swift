@@ -24,6 +24,7 @@ public final class DecodeSession {
     /// The items listed so far.
     var listedItems: [ListedItem]?
     private var settled: [MetadataBlob]?
+    var shapeNotes = ShapeNotes()
     /// The pixels of an incomplete image that waits for input.
     private var suspended: PixelBuffer?
     /// The pool for buffers that the coder fills.
@@ -86,6 +87,7 @@ public final class DecodeSession {
         info = chosen
         selectedItem = index
         settled = nil
+        shapeNotes = ShapeNotes()
         suspended = nil
         sequence = Self.sequence(ranked, source, context, chosen, decoder, pool, item: index)
     }

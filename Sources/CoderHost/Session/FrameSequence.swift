@@ -235,7 +235,7 @@ final class FrameSequence {
     // MARK: Composited frames
 
     /// The format of the canvas, with the depth of the samples.
-    private var canvasFormat: PixelFormat { info.nativeFormat.bits > 8 ? .rgba16 : .rgba8 }
+    private var canvasFormat: PixelFormat { info.canvasFormat }
 
     private func deliveredFormat() throws(CoderError) -> PixelFormat {
         let offered = try decoder().pixelFormats()
@@ -377,4 +377,9 @@ extension CanvasPlace {
             }
         }
     }
+}
+
+extension ImageInfo {
+    /// The format of composited frames: they always have alpha.
+    var canvasFormat: PixelFormat { nativeFormat.bits > 8 ? .rgba16 : .rgba8 }
 }

@@ -24,27 +24,21 @@ public struct RowImage {
 extension DecodeSession {
     /// Returns the image in rows with options; nil if it must be in memory as a whole.
     ///
-    /// This is the case if the coder does not deliver bands, or if pixels are turned or their colors converted.
+    /// This is the case if the coder does not deliver bands, or if more changes than the size.
     public func rowImage(_ options: DecodeOptions) throws(CoderError) -> RowImage? {
-        let isTurned = options.appliesOrientation && pendingOrientation != .up
-        guard info.decodesRows, !isTurned, !options.makesSRGB, options.region == nil, try isWhole() else { return nil }
-        let target = storedTarget(options)
-        let rows: any RowSource
-        if target == info.size {
-            rows = try decodedRows(scaledTo: nil)
-        } else {
-            rows = try ResampledRows(
-                decodedRows(scaledTo: try scaledSize(for: target, options.resampling)), to: target, options.resampling)
-        }
-        var info = info
-        info.size = rows.size
-        info.nativeFormat = rows.format
-        info.decodesRows = false
-        var metadata = try settledMetadata()
-        if target != self.info.size {
-            metadata = metadata.withoutThumbnails
-            info.hasItems = false
-        }
+        try rowImage(try shape(options))
+    }
+
+    /// Returns the image in rows; nil if it must be in memory as a whole.
+    package func rowImage(_ shape: ImageShape) throws(CoderError) -> RowImage? {
+        guard info.decodesRows, !shape.hasSteps, try isWhole() else { return nil }
+        let (target, how) = (shape.reduced, shape.options.resampling)
+        let rows: any RowSource =
+            target == info.size
+            ? try decodedRows(scaledTo: nil)
+            : try ResampledRows(decodedRows(scaledTo: try scaledSize(for: target, how)), to: target, how)
+        var (info, metadata) = (info, try settledMetadata())
+        shape.describe(&info, &metadata, rows.size, rows.format)
         return RowImage(info: info, metadata: metadata, rows: rows, format: format, coder: coder.id)
     }
 

@@ -114,7 +114,7 @@ package struct EncodingSwitches {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
-        options.background = changes.background ?? .white
+        options.background = changes.finish.background ?? .white
         return options
     }
 

@@ -1,54 +1,48 @@
-import CoderHost
+package import CoderHost
 package import ImageModel
-package import ImageProcessing
+import ImageProcessing
 
 /// The changes to pixels between decoding and encoding, as the command line asks for them.
 ///
 /// They apply in this order, independent of the order of options: orient upright, crop, resize with crop or padding,
 /// convert colors, flip, rotate, blur, filter, tint, round corners.
 package struct ImageChanges {
-    /// The box to resize to; a side of 0 follows from the other side.
-    package let box: PixelSize?
-    package let fit: Fit
-    package let position: CropPosition
-    package let mayEnlarge: Bool
-    package let resampling: Resampling
-    /// The part of the upright image to crop to first.
-    package let part: PixelRect?
-    package let limitBytes: Int?
-    /// The color under transparent pixels and around an image that does not fill its box.
-    package let background: RGBAColor?
-    /// The target color profile, and whether to embed it.
-    package let colors: (profile: ColorProfile, embeds: Bool)?
-    package let pipeline: Pipeline
+    /// The options for decoding, and the steps after them.
+    package private(set) var options = DecodeOptions()
+    package private(set) var finish = ImageFinish()
+    /// Whether all pixels stay unchanged.
+    package let isIdentity: Bool
 
     /// Parses the options.
     ///
     /// - Parameter box: the box to resize to; nil to keep the size.
     package init(_ arguments: ParsedArguments, box: PixelSize?) throws(UsageError) {
-        self.box = box
-        fit = try arguments.choice("--fit", Fit.self) ?? .inside
-        mayEnlarge = arguments.has("--enlarge")
-        var resampling = Resampling()
-        if let filter = try arguments.choice("--filter", ResamplingFilter.self) { resampling.filter = filter }
-        resampling.linearLight = arguments.has("--linear")
-        self.resampling = resampling
-        background = try arguments.color("--bg")
-        limitBytes = try arguments.byteCount("--limit-bytes")
-        (part, position) = try Self.crop(arguments)
-        colors = try Self.colors(arguments)
-        pipeline = try Self.pipeline(arguments)
+        let fit = try arguments.choice("--fit", Fit.self) ?? .inside
+        let limit = try arguments.byteCount("--limit-bytes")
+        (options.region, options.cropPosition) = try Self.crop(arguments)
         if arguments.value("--crop").flatMap(CropPosition.init) != nil, fit != .cover {
-            throw UsageError("--crop \(position.rawValue) works only with --fit cover", hint: "add --fit cover")
+            throw UsageError(
+                "--crop \(options.cropPosition.rawValue) works only with --fit cover", hint: "add --fit cover")
         }
         if box == nil, let name = ["--fit", "--enlarge", "--linear", "--filter"].first(where: arguments.has) {
             throw UsageError("\(name) needs a target size", hint: "add a size, such as --resize 800x600")
         }
-        if limitBytes != nil, box != nil || part != nil {
+        if limit != nil, box != nil || options.region != nil {
             throw UsageError(
                 "\(box != nil ? "a size" : "--crop") and --limit-bytes both set the output size",
                 hint: "choose one")
         }
+        if let box { options.size = .box(box, fit, enlarging: arguments.has("--enlarge")) }
+        if let limit { options.size = .limited(toBytes: limit) }
+        finish.background = try arguments.color("--bg")
+        finish.colors = try Self.colors(arguments)
+        let steps = try Self.steps(arguments)
+        finish.transformer = steps.isEmpty ? nil : Pipeline(steps)
+        isIdentity = options == DecodeOptions() && finish.isEmpty
+        // An unmodified image keeps its orientation tag.
+        options.appliesOrientation = !isIdentity
+        if let filter = try arguments.choice("--filter", ResamplingFilter.self) { options.resampling.filter = filter }
+        options.resampling.linearLight = arguments.has("--linear")
     }
 
     /// Parses `--crop`: `WxH+X+Y` crops to a rectangle; a word selects the part that `--fit cover` keeps.
@@ -90,7 +84,7 @@ package struct ImageChanges {
         }
     }
 
-    private static func pipeline(_ arguments: ParsedArguments) throws(UsageError) -> Pipeline {
+    private static func steps(_ arguments: ParsedArguments) throws(UsageError) -> [any ImageTransformer] {
         var steps: [any ImageTransformer] = []
         if let flip = try arguments.choice("--flip", FlipDirection.self) {
             steps.append(Flipping(horizontal: flip != .vertical, vertical: flip != .horizontal))
@@ -105,7 +99,7 @@ package struct ImageChanges {
         if let radius = try arguments.real("--round", 0...65_535), radius > 0 {
             steps.append(RoundCorners(radius: radius))
         }
-        return Pipeline(steps)
+        return steps
     }
 
     private enum FlipDirection: String, CaseIterable { case horizontal, vertical, both }
@@ -120,18 +114,6 @@ package struct ImageChanges {
             case .sepia: .sepia(1)
             }
         }
-    }
-
-    /// Whether all pixels stay unchanged.
-    package var isIdentity: Bool {
-        box == nil && part == nil && limitBytes == nil && colors == nil && background == nil
-            && pipeline.transformers.isEmpty
-    }
-
-    /// Whether only the size changes.
-    var isPlain: Bool {
-        let isFilledUp = box != nil && fit == .contain
-        return limitBytes == nil && colors == nil && background == nil && pipeline.transformers.isEmpty && !isFilledUp
     }
 
     /// The options that `convert` and `thumbnail` share.

@@ -28,10 +28,9 @@ extension ConvertJob {
 
     /// Copies the input, after decoding it completely as a check.
     func copy(
-        _ source: ImageSource, _ session: DecodeSession, _ shaper: ImageShaper, _ sink: FileSink
+        _ source: ImageSource, _ session: DecodeSession, _ shape: ImageShape, _ sink: FileSink
     ) throws(CoderError) {
-        var shaper = shaper
-        _ = try shaper.image()
+        _ = try session.decodeImage(shape)
         if session.info.isAnimated || session.coder.roles.contains(.animation),
             case .failure(let error) = session.findFrames()
         {

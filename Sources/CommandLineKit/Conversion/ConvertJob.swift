@@ -148,9 +148,9 @@ package final class ConvertJob: Sendable {
         for item in items {
             do throws(CoderError) {
                 try session.select(item: item)
-                let shaper = try ImageShaper(changes, session)
-                share.take(shaper.memoryEstimate)
-                var outcome = try write(source, input, session, shaper, all: item == items.last ? Set(items) : nil)
+                let shape = try session.shape(changes.options, changes.finish)
+                share.take(session.memoryEstimate(shape))
+                var outcome = try write(source, input, session, shape, all: item == items.last ? Set(items) : nil)
                 outcome.item = item
                 if first == nil { first = outcome } else { first?.others.append(outcome) }
             } catch {
@@ -176,11 +176,12 @@ package final class ConvertJob: Sendable {
     ///
     /// - Parameter all: for the last item, the numbers of all written items, to warn about the others.
     private func write(
-        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shaper: ImageShaper, all: Set<Int>?
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shape: ImageShape, all: Set<Int>?
     ) throws(CoderError) -> Outcome {
         let file = input.label
         let output = target.path(
-            for: input.name, number: input.number, item: session.selectedItem, size: shaper.size
+            for: input.name, number: input.number, item: session.selectedItem,
+            size: changes.isIdentity ? session.info.size : shape.size
         ) { host.manager.fileExtension(of: $0) }
         let isCopy = isUnchanged && session.selectedItem == 0 && canCopy(session.format, in: output)
         // A copy keeps all images of the file.
@@ -193,7 +194,7 @@ package final class ConvertJob: Sendable {
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
         try Self.refuseTerminal(path)
-        let decoding = Decoding(session: session, shaper: shaper, format: format)
+        let decoding = Decoding(session: session, shape: shape, format: format)
         let sink = try FileSink(
             path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
         var report: EncodeReport?
@@ -202,7 +203,7 @@ package final class ConvertJob: Sendable {
         var isIncomplete = false
         if isCopy {
             size = session.info.size
-            try copy(source, session, shaper, sink)
+            try copy(source, session, shape, sink)
         } else if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
@@ -256,7 +257,7 @@ package final class ConvertJob: Sendable {
     /// One input between decoder and encoder.
     private struct Decoding {
         let session: DecodeSession
-        var shaper: ImageShaper
+        let shape: ImageShape
         let format: ImageFormat
     }
 
@@ -276,8 +277,9 @@ package final class ConvertJob: Sendable {
         _ decoding: Decoding, _ options: CoderOptions, _ sink: FileSink
     ) throws(CoderError) -> (EncodeReport, PixelSize) {
         let session = decoding.session
-        var shaper = decoding.shaper
-        let count = changes.limitBytes == nil ? 1 : frameCount(session)
+        let shape =
+            changes.options.size.dependsOnFrameCount
+            ? try session.shape(changes.options, changes.finish, frameCount: frameCount(session)) : decoding.shape
         var encoder: AnimationEncoder?
         var size = PixelSize.zero
         var progress = ProgressLine(total: isAlone ? session.info.frameCount ?? 0 : 0)
@@ -286,14 +288,14 @@ package final class ConvertJob: Sendable {
         while true {
             do throws(CoderError) {
                 guard let frame = try session.frameInfo(index) else { break }
-                let image = keeping(try shaper.frame(index, of: count))
+                let image = keeping(try session.decodeFrame(index, shape))
                 if encoder == nil {
                     var facts = image.info
                     facts.hasAlpha = facts.hasAlpha || session.info.hasAlpha
                     size = facts.size
                     encoder = try host.manager.makeAnimationEncoder(
                         to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
-                        background: changes.background ?? .white, into: sink)
+                        background: changes.finish.background ?? .white, into: sink)
                 }
                 try encoder?.add(image.pixels, duration: frame.duration)
             } catch {
@@ -317,20 +319,24 @@ package final class ConvertJob: Sendable {
 
     /// Decodes the still image to write.
     private func decode(_ decoding: Decoding) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
-        let session = decoding.session
-        var shaper = decoding.shaper
-        if let frame { return (keeping(try shaper.frame(frame, of: 1)), false) }
+        let (session, shape) = (decoding.session, decoding.shape)
+        if let frame { return (keeping(try session.decodeFrame(frame, shape)), false) }
         guard allowsIncomplete, let part = try session.decodeAvailable() else {
-            return (keeping(try shaper.image()), false)
+            return (keeping(try session.decodeImage(shape)), false)
         }
         if !part.isComplete { session.context.warn("truncated: a part of the image is missing") }
-        return (keeping(try shaper.image(of: part.pixels)), !part.isComplete)
+        return (keeping(try session.shaped(part.pixels, shape)), !part.isComplete)
     }
+
+    /// Images below this number of pixels are decoded completely: they fit into the CPU caches.
+    private static let rowsFromPixels = 4 << 20
 
     /// Returns the image as rows, or nil if it must be in memory completely.
     private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
         if frame != nil || allowsIncomplete || encode.needsWholeImage { return nil }
-        guard var image = try decoding.shaper.rows() else { return nil }
+        let session = decoding.session
+        guard (session.info.size.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
+        else { return nil }
         keep(&image.metadata, &image.info)
         return image
     }

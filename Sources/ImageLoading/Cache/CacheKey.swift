@@ -45,8 +45,8 @@ public struct CacheKey: Sendable, Hashable {
     public init(original: String, _ options: LoadOptions, transformer: (any ImageTransformer)? = nil) {
         self.original = original
         var decoded = original
-        if let size = options.decode.thumbnailSize, !size.isEmpty {
-            decoded = thumbnailKey(decoded, size, preservesAspectRatio: options.decode.preservesAspectRatio)
+        if case .box(let size, let fit, enlarging: false) = options.decode.size, fit == .inside || fit == .fill {
+            decoded = thumbnailKey(decoded, size, preservesAspectRatio: fit == .inside)
         }
         let variant = options.decodeVariant
         if !variant.isEmpty { decoded = transformedKey(decoded, variant) }
@@ -125,19 +125,20 @@ extension LoadOptions {
     var decodeVariant: String {
         var parts: [String] = []
         if let part = decode.region { parts.append("region=\(part.width)x\(part.height)+\(part.x)+\(part.y)") }
-        if let limit = decode.limitBytes { parts.append("limit=\(limit)") }
+        switch decode.size {
+        case .full, .box(_, .inside, enlarging: false), .box(_, .fill, enlarging: false): break
+        case .box(let size, let fit, let enlarging):
+            parts.append("box=\(size),\(fit)\(enlarging ? ",enlarging" : "")")
+        case .limited(let limit): parts.append("limit=\(limit)")
+        }
+        if decode.cropPosition != .center { parts.append("crop=\(decode.cropPosition)") }
         if decode.resampling.filter != Resampling().filter { parts.append("filter=\(decode.resampling.filter)") }
         if decode.resampling.linearLight { parts.append("linear") }
         if !decode.usesEmbeddedThumbnail { parts.append("whole") }
         if decode.appliesOrientation { parts.append("upright") }
-        if decode.convertsToSRGB { parts.append("srgb") }
-        switch decode.dynamicRange {
-        case nil: break
-        case .standard: parts.append("range=standard")
-        case .high: parts.append("range=high")
-        }
-        if let type = decode.typeHint { parts.append("type=\(escaped(type))") }
-        if let suffix = decode.fileExtensionHint { parts.append("extension=\(escaped(suffix))") }
+        if decode.colors != .stored { parts.append("colors=\(decode.colors)") }
+        if let type = decode.hint.type { parts.append("type=\(escaped(type))") }
+        if let suffix = decode.hint.fileExtension { parts.append("extension=\(escaped(suffix))") }
         if let coder { parts.append("coder=\(escaped(coder))") }
         switch kind {
         case .any: if decode.firstFrameOnly { parts.append("first") }

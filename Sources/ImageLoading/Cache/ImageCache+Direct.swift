@@ -1,5 +1,6 @@
 import CoderHost
 public import ImageModel
+public import ImageProcessing
 
 /// The result of a query to an ``ImageCache``.
 public struct CacheHit: Sendable {
@@ -13,9 +14,9 @@ public struct CacheHit: Sendable {
 
 extension LoadOptions {
     /// Returns options for an image that fits into a box.
-    public static func thumbnail(_ box: PixelSize, preservesAspectRatio: Bool = true) -> LoadOptions {
+    public static func thumbnail(_ box: PixelSize, _ fit: Fit = .inside) -> LoadOptions {
         var options = LoadOptions()
-        options.decode = .thumbnail(box, preservesAspectRatio: preservesAspectRatio)
+        options.decode = .thumbnail(box, fit)
         return options
     }
 }

@@ -127,7 +127,7 @@ extension ImageManager {
 
     /// Whether a coder might decode the bytes; an error page must not replace a valid entry.
     private func mayBeImage(_ source: ImageSource, _ options: LoadOptions) -> Bool {
-        options.coder != nil || options.decode.typeHint != nil || options.decode.fileExtensionHint != nil
+        options.coder != nil || !options.decode.hint.isEmpty
             || !configuration.coders.candidates(for: source).isEmpty
     }
 

@@ -129,16 +129,14 @@ final class ProgressiveDecoding: Sendable {
                 animation.update()
                 // An animation with one frame is a still, and the byte limit per frame depends on the number of frames.
                 guard animation.isComplete, animation.problem == nil, animation.frameCount > 1,
-                    options.decode.limitBytes == nil
+                    !options.decode.size.dependsOnFrameCount
                 else { return nil }
                 return LoadedImage(.animated(animation), format: animation.format, options: options.decode)
             }
             guard let session = state.session, options.kind != .animated else { return nil }
             let wantsStill = options.kind == .still || options.decode.firstFrameOnly
             do throws(CoderError) {
-                let pending = session.pendingOrientation
-                let upright = pending.applied(to: session.info.size)
-                guard options.decode.targetSize(for: upright, session.info.nativeFormat) == upright else { return nil }
+                guard try session.shape(options.decode).reduced == session.info.size else { return nil }
                 if state.complete == nil, let part = try session.decodeAvailable(), part.isComplete {
                     state.complete = part.pixels
                 }

@@ -72,7 +72,7 @@ public final class LoadedImage: Sendable {
     /// Whether it is an animation with more than one frame.
     public var isAnimated: Bool { animation?.isAnimated ?? false }
     /// Whether it was decoded as a thumbnail.
-    public var isThumbnail: Bool { !(options.thumbnailSize?.isEmpty ?? true) }
+    public var isThumbnail: Bool { if case .box = options.size { true } else { false } }
     /// The number of frames; 1 for a still.
     public var frameCount: Int { animation?.frameCount ?? 1 }
 

@@ -77,6 +77,6 @@ extension LoadOptions {
     /// Returns the requested scale factor, or the one in the key.
     public func scaleFactor(ofKey key: String) -> Double {
         if let scaleFactor { return scaleFactor.isFinite ? max(1, scaleFactor) : 1 }
-        return decode.scaleFactor == 1 ? density(of: key) : decode.scaleFactor
+        return density(of: key)
     }
 }

@@ -30,6 +30,36 @@ import Testing
         }
     }
 
+    static let boxes: [(box: PixelSize, fit: Fit, result: PixelSize)] = [
+        (PixelSize(8, 4), .cover, PixelSize(8, 4)), (PixelSize(9, 20), .contain, PixelSize(9, 20)),
+        (PixelSize(0, 5), .inside, PixelSize(0, 5)),
+    ]
+
+    @Test(arguments: animations, boxes)
+    func `has the same pixels as the same frame as a still, for every option`(
+        name: String, box: (box: PixelSize, fit: Fit, result: PixelSize)
+    ) throws {
+        var options = DecodeOptions.thumbnail(PixelSize(8, 8))
+        options.size = .box(box.box, box.fit)
+        options.cropPosition = .entropy
+        options.region = PixelRect(x: 3, y: 2, width: 11, height: 9)
+        options.colors = .sRGB
+        let animation = try open(name, options)
+        let session = try Bench.manager.openSession(Bench.source(Fixture.named(name)))
+
+        #expect(box.result.width == 0 || animation.size == box.result)
+        // The first frame decides the crop, also if another is decoded first.
+        let last = try animation.frame(at: 2).pixels
+        for index in 0..<animation.frameCount {
+            let still = try session.decodeFrame(index, options)
+            #expect(still.pixels.size == animation.size)
+            #expect(try animation.frame(at: index).pixels.packed == still.pixels.packed)
+            if index == 2 { #expect(last.packed == still.pixels.packed) }
+        }
+        let first = try Bench.manager.decode(Bench.source(Fixture.named(name)), options)
+        #expect(try PixelConverter.convert(first.pixels, to: .rgba8).packed == animation.frame(at: 0).pixels.packed)
+    }
+
     @Test(arguments: animations, [1, 300, 1 << 20])
     func `divides a byte budget among its frames`(name: String, limit: Int) throws {
         let full = try open(name)
@@ -121,7 +151,7 @@ import Testing
 
     @Test func `in standard range has eight bits and declares sRGB`() throws {
         var options = DecodeOptions()
-        options.dynamicRange = .standard
+        options.colors = .standardRange
         let image = try AnimatedImage(
             Bench.source(Fixture.named("images/icc-wide.png")), manager: Bench.manager, options)
 

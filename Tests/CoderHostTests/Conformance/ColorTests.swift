@@ -81,7 +81,7 @@ import Testing
         let source = Bench.source(Fixture.named("images/icc-wide.png"))
         var options = DecodeOptions.thumbnail(PixelSize(12, 12))
         let wide = try Bench.manager.decode(source, options)
-        options.convertsToSRGB = true
+        options.colors = .sRGB
 
         let image = try Bench.manager.decode(source, options)
 

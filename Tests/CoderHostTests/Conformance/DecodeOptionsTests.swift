@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
@@ -21,17 +22,13 @@ import Testing
         (PixelSize(10_000, 3), 100, 1, PixelSize(25, 1)),
     ])
     func `C-06 C-07 a number of bytes becomes a size`(size: PixelSize, limit: Int, frames: Int, expected: PixelSize) {
-        var options = DecodeOptions.limited(toBytes: limit)
+        let layout = DecodedSize.limited(toBytes: limit).layout(of: size, .rgba8, frameCount: frames)
 
-        #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
-        // The byte limit is applied before the box, and keeps the aspect ratio.
-        options.thumbnailSize = PixelSize(3, 3)
-        options.preservesAspectRatio = false
-        #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
+        #expect(layout.scaled == expected && layout.result == expected)
     }
 
     @Test func `a budget also holds for pixels of eight bytes`() {
-        let size = DecodeOptions.limited(toBytes: 8000).targetSize(for: PixelSize(100, 100), .rgba16)
+        let size = DecodedSize.limited(toBytes: 8000).layout(of: PixelSize(100, 100), .rgba16).result
 
         #expect(size.width * size.height * 8 <= 8000)
     }
@@ -43,16 +40,6 @@ import Testing
         let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box))
 
         #expect(PixelDigest.of(image.pixels) == fixture.expect?.pixelSHA256)
-    }
-
-    @Test func `a scale below one becomes one`() {
-        var options = DecodeOptions()
-        options.scaleFactor = 0.5
-        #expect(options.scaleFactor == 1)
-        options.scaleFactor = .nan
-        #expect(options.scaleFactor == 1)
-        options.scaleFactor = 3
-        #expect(options.scaleFactor == 3)
     }
 
     // MARK: Hints
@@ -72,23 +59,23 @@ import Testing
 
         // The last added coder is asked first.
         #expect(try size { _ in } == PixelSize(16, 12))
-        #expect(try size { $0.fileExtensionHint = "NEF" } == PixelSize(30, 20))
-        #expect(try size { $0.typeHint = "com.test.raw" } == PixelSize(30, 20))
-        #expect(try size { $0.typeHint = "x-raw" } == PixelSize(30, 20))
+        #expect(try size { $0.hint.fileExtension = "NEF" } == PixelSize(30, 20))
+        #expect(try size { $0.hint.type = "com.test.raw" } == PixelSize(30, 20))
+        #expect(try size { $0.hint.type = "x-raw" } == PixelSize(30, 20))
         // The type has precedence over the extension.
         #expect(
             try size {
-                $0.fileExtensionHint = "nef"
-                $0.typeHint = "com.test.tiff"
+                $0.hint.fileExtension = "nef"
+                $0.hint.type = "com.test.tiff"
             } == PixelSize(16, 12))
         // Unknown hints are ignored.
-        #expect(try size { $0.typeHint = "image/unheard-of" } == PixelSize(16, 12))
+        #expect(try size { $0.hint.type = "image/unheard-of" } == PixelSize(16, 12))
     }
 
     @Test(arguments: ["gif", "heic", "webp", "jpg"])
     func `a wrong hint is ignored`(suffix: String) throws {
         var options = DecodeOptions()
-        options.fileExtensionHint = suffix
+        options.hint.fileExtension = suffix
         let fixture = Fixture.named("images/f.png")
 
         let image = try Bench.manager.decode(Bench.source(fixture), options)

@@ -18,7 +18,7 @@ import Testing
     {
         let size = try #require(fixture.expect?.size)
         for box in [PixelSize(5, 7), PixelSize(50, 50)] {
-            let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box, preservesAspectRatio: false))
+            let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box, .fill))
 
             // The box applies to the upright image.
             let seen = image.pendingOrientation.applied(to: size)
@@ -51,7 +51,7 @@ import Testing
         let ratio = Double(width) / Double(height)
         let (w, h) = ratio > 1 ? (50.0, 50 / ratio) : (50 * ratio, 50.0)
 
-        let exact = try Bench.manager.decode(source, .thumbnail(box, preservesAspectRatio: false))
+        let exact = try Bench.manager.decode(source, .thumbnail(box, .fill))
         #expect(exact.pixels.size == PixelSize(min(50, width), min(50, height)))
         let fitted = try Bench.manager.decode(source, .thumbnail(box))
         let seen = fitted.pendingOrientation.applied(to: fitted.pixels.size)

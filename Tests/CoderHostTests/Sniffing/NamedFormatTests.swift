@@ -86,7 +86,7 @@ import Testing
 
         #expect(order(bytes, "x.tga", manager) == ["svg"])
         var options = DecodeOptions()
-        options.fileExtensionHint = "tga"
+        options.hint.fileExtension = "tga"
         let image = try manager.decode(ImageSource(bytes, name: "x.tga"), options)
         #expect(image.coder == "org.example.svg")
     }
@@ -95,7 +95,7 @@ import Testing
         let folder = try folder()
         let manager = testHost(folder.path).manager
         var options = DecodeOptions()
-        options.fileExtensionHint = "TGA"
+        options.hint.fileExtension = "TGA"
 
         #expect(try manager.decode(ImageSource(Self.noise, name: "noending"), options).coder == "org.example.tga")
     }
@@ -120,7 +120,7 @@ import Testing
         let comment = Array(("<!--" + String(repeating: "x", count: 3000) + "--><svg/>").utf8)
         let source = try ImageSource(growingTo: 10_000, name: "x.tga")
         var options = DecodeOptions()
-        options.fileExtensionHint = "tga"
+        options.hint.fileExtension = "tga"
         for start in stride(from: 0, to: 3000, by: 500) {
             try source.append(Array(comment[start..<start + 500]))
             let early = #expect(throws: CoderError.self) { _ = try manager.openSession(source) }

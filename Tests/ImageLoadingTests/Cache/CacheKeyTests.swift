@@ -26,28 +26,20 @@ import Testing
     /// Rationale: if a field changes pixels and is missing in the key, a cache returns the wrong image. A new option
     /// makes these tests fail until it is added here and, if it changes pixels, in `LoadOptions.decodeVariant`.
     private static let decodeFields: [String: (@Sendable (inout DecodeOptions) -> Void)?] = [
-        "thumbnailSize": { $0.thumbnailSize = PixelSize(10, 20) },
-        "preservesAspectRatio": {
-            $0.thumbnailSize = PixelSize(10, 10)
-            $0.preservesAspectRatio = false
-        },
+        "size": { $0.size = .box(PixelSize(10, 20)) },
         "region": { $0.region = PixelRect(x: 1, y: 2, width: 3, height: 4) },
-        "limitBytes": { $0.limitBytes = 1000 },
+        "cropPosition": { $0.cropPosition = .entropy },
         "resampling": { $0.resampling.filter = .box },
         "usesEmbeddedThumbnail": { $0.usesEmbeddedThumbnail = false },
         "appliesOrientation": { $0.appliesOrientation = true },
-        "convertsToSRGB": { $0.convertsToSRGB = true },
-        "dynamicRange": { $0.dynamicRange = .high },
+        "colors": { $0.colors = .sRGB },
         "firstFrameOnly": { $0.firstFrameOnly = true },
-        // It does not change pixels.
-        "scaleFactor": nil,
-        "fileExtensionHint": { $0.fileExtensionHint = "nef" },
-        "typeHint": { $0.typeHint = "image/tiff" },
+        "hint": { $0.hint.type = "image/tiff" },
         "coder": { $0.coder["png.gamma"] = .real(2.2) },
     ]
 
     private static let loadFields: [String: (@Sendable (inout LoadOptions) -> Void)?] = [
-        "decode": { $0.decode.limitBytes = 1 },
+        "decode": { $0.decode.size = .limited(toBytes: 1) },
         "coder": { $0.coder = "org.coderhost.png" },
         "kind": { $0.kind = .animated },
         // Tests below cover the defaults of the next two.
@@ -108,8 +100,13 @@ import Testing
         for case let change? in Self.decodeFields.values { keys.append(key { change(&$0.decode) }) }
         for case let change? in Self.loadFields.values { keys.append(key { change(&$0) }) }
         keys.append(key { $0.decode.resampling.linearLight = true })
-        keys.append(key { $0.decode.dynamicRange = .standard })
-        keys.append(key { $0.decode.thumbnailSize = PixelSize(10, 10) })
+        keys.append(key { $0.decode.colors = .standardRange })
+        keys.append(key { $0.decode.hint.fileExtension = "nef" })
+        keys.append(key { $0.decode.size = .limited(toBytes: 1000) })
+        for fit in Fit.allCases {
+            keys.append(key { $0.decode.size = .box(PixelSize(10, 10), fit) })
+            keys.append(key { $0.decode.size = .box(PixelSize(10, 10), fit, enlarging: true) })
+        }
 
         #expect(Set(keys).count == keys.count)
         #expect(!keys.contains("http://foo/image.png"))
@@ -118,8 +115,7 @@ import Testing
     @Test func `equal the key of the file for default options`() {
         let plain = CacheKey(original: "http://foo/image.png", LoadOptions())
         #expect(plain.result == "http://foo/image.png" && plain.decoded == plain.original && plain.isOriginal)
-        #expect(key { $0.decode.thumbnailSize = .zero } == "http://foo/image.png")
-        #expect(key { $0.decode.scaleFactor = 3 } == "http://foo/image.png")
+        #expect(key { $0.decode = .thumbnail(.zero) } == "http://foo/image.png")
         #expect(key { $0.scaleFactor = 2 } == "http://foo/image.png")
         #expect(key { $0.preloadsAllFrames = true } == "http://foo/image.png")
         #expect(key { $0.transformsAnimations = true } == "http://foo/image.png")
@@ -129,24 +125,18 @@ import Testing
         var random = SeededRandom(7)
         func some() -> DecodeOptions {
             var options = DecodeOptions()
-            if Bool.random(using: &random) {
-                options.thumbnailSize = PixelSize(10, Int.random(in: 0...2, using: &random))
-            }
-            if Bool.random(using: &random) { options.limitBytes = Int.random(in: 1...2, using: &random) }
-            if options.thumbnailSize?.isEmpty ?? true {
-                options.thumbnailSize = nil
-            } else {
-                options.preservesAspectRatio = Bool.random(using: &random)
-            }
+            let number = Int.random(in: 1...2, using: &random)
+            let fit = Fit.allCases.randomElement(using: &random)!
+            let box = DecodedSize.box(PixelSize(10, number), fit, enlarging: Bool.random(using: &random))
+            options.size = [.full, .limited(toBytes: number), box].randomElement(using: &random)!
             options.resampling.filter = ResamplingFilter.allCases.randomElement(using: &random)!
             options.resampling.linearLight = Bool.random(using: &random)
             options.usesEmbeddedThumbnail = Bool.random(using: &random)
             options.appliesOrientation = Bool.random(using: &random)
-            options.convertsToSRGB = Bool.random(using: &random)
-            options.dynamicRange = [nil, .standard, .high].randomElement(using: &random)!
+            options.colors = [.stored, .sRGB, .standardRange].randomElement(using: &random)!
             options.firstFrameOnly = Bool.random(using: &random)
-            options.typeHint = [nil, "", "a", "a,b", "a)"].randomElement(using: &random)!
-            options.fileExtensionHint = [nil, "", "a", "b"].randomElement(using: &random)!
+            options.hint.type = [nil, "", "a", "a,b", "a)"].randomElement(using: &random)!
+            options.hint.fileExtension = [nil, "", "a", "b"].randomElement(using: &random)!
             for name in ["a", "b"] where Bool.random(using: &random) {
                 options.coder[name] = .integer(Int64.random(in: 0...1, using: &random))
             }
@@ -200,7 +190,7 @@ import Testing
         let one = key { $0.decode.coder = ["a": .string("x\(mark)b:s1")] }
         let two = key { $0.decode.coder = ["a": .string("x"), "b": .string("1")] }
         let name = key { $0.decode.coder = ["a\(mark)": .string("x")] }
-        let type = key { $0.decode.typeHint = "x\(mark)y" }
+        let type = key { $0.decode.hint.type = "x\(mark)y" }
         let forced = key { $0.coder = "x\(mark)y" }
 
         #expect(Set([one, two, name, type, forced]).count == 5)
@@ -220,7 +210,7 @@ import Testing
 
     @Test func `contain the thumbnail first and the transformer last`() {
         var options = LoadOptions()
-        options.decode = .thumbnail(PixelSize(100, 50), preservesAspectRatio: false)
+        options.decode = .thumbnail(PixelSize(100, 50), .fill)
         options.decode.appliesOrientation = true
 
         let url = "http://u:p@foo/a.b/image.png?foo=bar#mark"
@@ -307,8 +297,6 @@ import Testing
     @Test func `is overridden by the options`() {
         var options = LoadOptions()
         #expect(options.scaleFactor(ofKey: "image@2x.png") == 2)
-        options.decode.scaleFactor = 3
-        #expect(options.scaleFactor(ofKey: "image@2x.png") == 3)
         options.scaleFactor = 1
         #expect(options.scaleFactor(ofKey: "image@2x.png") == 1)
         options.scaleFactor = 0.5

@@ -41,7 +41,7 @@ import Testing
             let same: [@Sendable (inout LoadOptions) -> Void] = [
                 { $0.minimumProgressInterval = 0.5 }, { $0.isProgressive = true },
                 { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) },
-                { $0.decode.thumbnailSize = .init(1, 1) },
+                { $0.decode.size = .box(PixelSize(1, 1)) },
             ]
             downloader.maxConcurrent = 100
 

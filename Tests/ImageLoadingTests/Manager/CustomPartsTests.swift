@@ -102,7 +102,7 @@ import Testing
         let fixture = try #require(Fixture.valid("jpeg", "png", "webp").first { $0.name.contains("icc-wide") })
         let manager = manager(ScriptedLoader([fixture.name: .bytes(fixture.bytes)]))
         var options = LoadOptions()
-        options.decode.convertsToSRGB = true
+        options.decode.colors = .sRGB
         let plain = try #require(try await manager.image(fixture.name).image.still)
         let converted = try #require(try await manager.image(fixture.name, options).image.still)
         let expected = try builtHost().manager.decode(ImageSource(fixture.bytes), options.decode)

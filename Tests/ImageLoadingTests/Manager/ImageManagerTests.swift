@@ -251,8 +251,6 @@ import Testing
         #expect(other.image.scaleFactor == 1.5 && other.tier == .memory)
         options.scaleFactor = .nan
         #expect(try await manager.image(retina, options).image.scaleFactor == 1)
-        (options.scaleFactor, options.decode.scaleFactor) = (nil, 3)
-        #expect(try await manager.image(retina, options).image.scaleFactor == 3)
         #expect(loader.loads.count == 1)
     }
 

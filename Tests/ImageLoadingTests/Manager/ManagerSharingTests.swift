@@ -90,7 +90,7 @@ import Testing
             _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
             onProgress: @escaping @Sendable (LoadProgress) -> Void
         ) async throws(CoderError) -> LoadedData {
-            let side = request.options.decode.thumbnailSize?.width ?? 0
+            let side = if case .box(let box, _, _) = request.options.decode.size { box.width } else { 0 }
             runs.add("\(side)")
             await door.pass()
             let pixels = try builtHost().manager.decode(ImageSource(testImage(side, side)))

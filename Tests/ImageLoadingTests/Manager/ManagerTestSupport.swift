@@ -153,6 +153,6 @@ func manager(
 
 func thumbnail(_ side: Int) -> LoadOptions {
     var options = LoadOptions()
-    options.decode.thumbnailSize = PixelSize(side, side)
+    options.decode.size = .box(PixelSize(side, side))
     return options
 }

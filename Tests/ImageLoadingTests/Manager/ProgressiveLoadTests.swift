@@ -40,7 +40,7 @@ import Testing
 
     @Test func `uses the requested size in every preview (M-13)`() async throws {
         var options = LoadOptions()
-        options.decode.thumbnailSize = PixelSize(16, 16)
+        options.decode.size = .box(PixelSize(16, 16))
         let (previews, result, plain) = try await Self.load("jpeg/progressive-420-restart.jpg", options)
         #expect(!previews.isEmpty)
         #expect((previews + [result.image]).allSatisfy { $0.size == plain.size })
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [0, 1000, 100_000])
     func `returns the same image as a plain load with a byte limit`(limit: Int) async throws {
         var options = LoadOptions()
-        if limit > 0 { options.decode.limitBytes = limit }
+        if limit > 0 { options.decode.size = .limited(toBytes: limit) }
         for name in ["images/three-frames.gif", "images/f.gif", "images/three-frames.webp", "images/photo.jpg"] {
             let images = try await Self.both(Fixture.named(name).bytes, options)
             #expect(images[0].size == images[1].size && images[0].frameCount == images[1].frameCount, "\(name)")

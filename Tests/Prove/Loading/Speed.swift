@@ -18,7 +18,7 @@ struct Speed {
         configuration.isolation = IsolationPolicy(.off)
         coders = CoderHost(configuration: configuration).manager
         var options = LoadOptions()
-        if side > 0 { options.decode.thumbnailSize = PixelSize(side, side) }
+        if side > 0 { options.decode.size = .box(PixelSize(side, side)) }
         self.options = options
     }
 

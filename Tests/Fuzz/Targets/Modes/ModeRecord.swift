@@ -192,7 +192,7 @@ struct ModeRecord {
     private mutating func addReduced(_ dice: inout Dice) {
         var options = DecodeOptions.thumbnail(PixelSize(1 + dice.below(24), 1 + dice.below(24)))
         options.appliesOrientation = dice.once(in: 2)
-        options.convertsToSRGB = dice.once(in: 2)
+        if dice.once(in: 2) { options.colors = .sRGB }
         options.usesEmbeddedThumbnail = dice.once(in: 2)
         withSession { session, record throws(CoderError) in
             let image = try session.decodeImage(options)

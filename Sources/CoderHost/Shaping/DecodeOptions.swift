@@ -1,0 +1,77 @@
+public import ImageModel
+public import ImageProcessing
+
+/// The requested part, size, colors and orientation of a decoded image.
+///
+/// ``ImageShape`` applies them to stills, frames of animations, truncated images and rows.
+public struct DecodeOptions: Sendable, Hashable {
+    /// The part of the upright image to decode; nil for the whole image. ``size`` then applies to the part.
+    ///
+    /// If the coder can decode a part at lower cost, it does; if rows can be read in bands, memory depends only on the
+    /// part. The part is limited to the image, with a warning.
+    public var region: PixelRect?
+    /// The size of the result.
+    public var size = DecodedSize.full
+    /// The part that the fit `.cover` keeps; all frames of an animation keep the part that the first one decides.
+    public var cropPosition = CropPosition.center
+    /// The filter for resizing.
+    public var resampling = Resampling()
+    /// Whether to use an embedded thumbnail if it is large enough and decoding the image is expensive.
+    public var usesEmbeddedThumbnail = true
+    /// Whether pixels are turned upright.
+    public var appliesOrientation = false
+    /// The colors of the result.
+    public var colors = DecodedColors.stored
+    /// Whether to decode only the first frame of an animation.
+    public var firstFrameOnly = false
+    /// The format to try first.
+    public var hint = FormatHint()
+    /// Options for the coder.
+    public var coder = CoderOptions()
+
+    /// Creates options for the full image.
+    public init() {}
+
+    /// Returns options for an image that fits into a box; a box without width or height changes nothing.
+    ///
+    /// With `.fill`, the image has exactly the size of the box, but no side is enlarged.
+    public static func thumbnail(_ box: PixelSize, _ fit: Fit = .inside) -> DecodeOptions {
+        var options = DecodeOptions()
+        if !box.isEmpty { options.size = .box(box, fit) }
+        return options
+    }
+
+    /// Returns options that limit the bytes of the pixels.
+    public static func limited(toBytes limit: Int) -> DecodeOptions {
+        var options = DecodeOptions()
+        options.size = .limited(toBytes: limit)
+        return options
+    }
+}
+
+/// The colors of a decoded image.
+public enum DecodedColors: String, Sendable, Hashable {
+    /// As stored, with code points or profile; brightness above white is kept.
+    case stored
+    /// Converted to sRGB, with the bits per sample of the file.
+    case sRGB
+    /// Converted to sRGB with 8 bits per sample; brighter values are tone mapped into it.
+    case standardRange
+}
+
+/// The format that the caller expects, which decides only the order in which coders are asked.
+public struct FormatHint: Sendable, Hashable {
+    /// A MIME type, uniform type identifier or format name; has precedence over the extension.
+    public var type: String?
+    /// A file name extension.
+    public var fileExtension: String?
+
+    /// Creates a hint.
+    public init(type: String? = nil, fileExtension: String? = nil) {
+        self.type = type
+        self.fileExtension = fileExtension
+    }
+
+    /// Whether there is neither type nor extension.
+    package var isEmpty: Bool { type == nil && fileExtension == nil }
+}
