@@ -1,6 +1,6 @@
 public import HostSystem
 public import ImageModel
-public import ImageProcessing
+package import ImageProcessing
 import PluginCatalogue
 public import PluginRuntime
 
@@ -17,7 +17,7 @@ extension CodersManager {
     /// Opens an image with the coder that the hints select, or else with the best one.
     ///
     /// If a hint turns out to be wrong, it is ignored.
-    public func withSession<R>(
+    package func withSession<R>(
         _ source: ImageSource, _ options: DecodeOptions, limits: DecodeLimits? = nil, forcing id: String? = nil,
         _ body: (DecodeSession) throws(CoderError) -> R
     ) throws(CoderError) -> R {
@@ -134,7 +134,7 @@ extension CoderDescriptor {
 
 extension DecodedImage {
     /// Reduces the image so that it fits into a box when upright.
-    public mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
+    package mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         let upright = pending.applied(to: pixels.size).scaled(to: box)
         let target = pending.swapsSides ? upright.transposed : upright

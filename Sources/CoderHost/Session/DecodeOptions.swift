@@ -1,5 +1,5 @@
 public import ImageModel
-public import ImageProcessing
+package import ImageProcessing
 
 /// The requested size, colors and orientation of a decoded image.
 public struct DecodeOptions: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct DecodeOptions: Sendable, Hashable {
     /// A pixel counts four bytes, or more if its format needs more.
     public var limitBytes: Int?
     /// The filter for resizing.
-    public var resampling = Resampling()
+    package var resampling = Resampling()
     /// Whether to use an embedded thumbnail if it is large enough and decoding the image is expensive.
     public var usesEmbeddedThumbnail = true
     /// Whether pixels are turned upright.
@@ -31,7 +31,7 @@ public struct DecodeOptions: Sendable, Hashable {
     /// Whether to decode only the first frame of an animation.
     public var firstFrameOnly = false
     /// The number of image pixels per display point, at least 1; it does not affect the pixels.
-    public var scaleFactor = 1.0 {
+    package var scaleFactor = 1.0 {
         didSet { if !(scaleFactor >= 1) { scaleFactor = 1 } }
     }
     /// The format to try first, as a file name extension.
@@ -54,7 +54,7 @@ public struct DecodeOptions: Sendable, Hashable {
     }
 
     /// Returns options that limit the bytes of the pixels.
-    public static func limited(toBytes limit: Int) -> DecodeOptions {
+    package static func limited(toBytes limit: Int) -> DecodeOptions {
         var options = DecodeOptions()
         options.limitBytes = limit
         return options
@@ -79,7 +79,7 @@ extension DecodeOptions {
     ///   - size: the size of the upright image.
     ///   - frameCount: the number of frames that share ``limitBytes``.
     ///   - mayEnlarge: whether the image is vector graphics and can be enlarged.
-    public func targetSize(
+    package func targetSize(
         for size: PixelSize, _ format: PixelFormat, frameCount: Int = 1, mayEnlarge: Bool = false
     ) -> PixelSize {
         if let limitBytes {

@@ -26,7 +26,7 @@ extension DecodeSession {
     ///
     /// - Parameter frameCount: the number of frames that share `limitBytes`; by default the image's own count, if
     ///   known.
-    public func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
+    package func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
         -> DecodedImage
     {
         let pending = pendingOrientation
@@ -41,7 +41,7 @@ extension DecodeSession {
     }
 
     /// Converts a truncated image with options; `pixels` are from ``decodeAvailable(preferring:)``.
-    public func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+    package func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         let pending = pendingOrientation
         let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
         let target = pending.swapsSides ? upright.transposed : upright
@@ -53,7 +53,7 @@ extension DecodeSession {
     /// Estimates the memory for decoding with these options, rounded up generously.
     ///
     /// The coder's own memory is unknown: it counts as two more images if the coder needs the whole image.
-    public func memoryEstimate(_ options: DecodeOptions) -> Int {
+    package func memoryEstimate(_ options: DecodeOptions) -> Int {
         let full = (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount) ?? Int.max / 8
         // An animation needs two canvases and a frame.
         if info.frameCount != 1 { return 3 * full }
@@ -172,7 +172,7 @@ extension DecodedImage {
     }
 
     /// Applies the pending orientation to pixels and metadata.
-    public mutating func turnUpright() throws(CoderError) {
+    package mutating func turnUpright() throws(CoderError) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         pixels = try PixelConverter.upright(pixels, pending)
         info.size = pixels.size

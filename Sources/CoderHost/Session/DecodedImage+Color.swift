@@ -3,7 +3,7 @@ public import ImageProcessing
 
 extension DecodedImage {
     /// The color space of the pixel values.
-    public var colorProfile: ColorProfile { ColorProfile(of: info, metadata: metadata) }
+    package var colorProfile: ColorProfile { ColorProfile(of: info, metadata: metadata) }
 
     /// Converts the colors to another space, and updates properties and metadata.
     ///
