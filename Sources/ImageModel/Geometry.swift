@@ -12,7 +12,7 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A size without pixels.
-    package static let zero = PixelSize(0, 0)
+    public static let zero = PixelSize(0, 0)
 
     /// Whether a side is zero or negative.
     public var isEmpty: Bool { width <= 0 || height <= 0 }
@@ -24,7 +24,7 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Width and height exchanged.
-    package var transposed: PixelSize { PixelSize(height, width) }
+    @inlinable package var transposed: PixelSize { PixelSize(height, width) }
 
     /// The value as text.
     public var description: String { "\(width)x\(height)" }
@@ -57,7 +57,7 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     /// The width and the height.
     public var size: PixelSize { PixelSize(width, height) }
     /// Whether a side is zero or negative.
-    package var isEmpty: Bool { width <= 0 || height <= 0 }
+    @inlinable package var isEmpty: Bool { width <= 0 || height <= 0 }
 
     /// The first column to the right of the rectangle.
     private var right: Int { Self.sum(x, width) }

@@ -25,7 +25,7 @@ public enum OptionValue: Sendable, Hashable, CustomStringConvertible {
 
 /// The options of one session, by key.
 ///
-/// Keys without a dot are shared by all coders (``OptionKey``); a coder's own keys are `<coder>.<name>`.
+/// Keys without a dot are shared by all coders, such as `quality` and `effort`; a coder's own keys are `<coder>.<name>`.
 public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The values by key.
     package var values: [String: OptionValue]

@@ -20,7 +20,7 @@ public enum Orientation: Int, Sendable, Hashable, CaseIterable {
     case left = 8
 
     /// Whether applying the transform exchanges width and height.
-    package var swapsSides: Bool { rawValue >= 5 }
+    @inlinable package var swapsSides: Bool { rawValue >= 5 }
 
     /// Returns the size of an image after the transform.
     package func applied(to size: PixelSize) -> PixelSize {

@@ -75,7 +75,7 @@
     }
 
     /// The number of bytes in one row without padding.
-    package var bytesPerRow: Int { size.width * format.bytesPerPixel }
+    @inlinable package var bytesPerRow: Int { size.width * format.bytesPerPixel }
 
     /// Declares that the same bytes have another format with the same number of bytes per pixel.
     package func relabel(_ format: PixelFormat) {

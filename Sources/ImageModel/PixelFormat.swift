@@ -18,7 +18,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         case cmyk = 6
 
         /// The number of samples in one pixel.
-        package var count: Int {
+        @inlinable package var count: Int {
             switch self {
             case .gray: 1
             case .grayAlpha: 2
@@ -28,7 +28,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         }
 
         /// Whether there is an alpha channel.
-        package var hasAlpha: Bool { self == .grayAlpha || self == .rgba || self == .bgra }
+        @inlinable package var hasAlpha: Bool { self == .grayAlpha || self == .rgba || self == .bgra }
     }
 
     /// The kind of a sample.
@@ -94,7 +94,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     public static let rgba16 = PixelFormat(.rgba, bits: 16)
 
     /// Whether the combination is valid: 8 and 16 bit integers, half and single floats.
-    package var isValid: Bool {
+    @inlinable package var isValid: Bool {
         switch numeric {
         case .unorm: bits == 8 || bits == 16
         case .float: bits == 16 || bits == 32
@@ -102,14 +102,14 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The number of bytes in one sample.
-    package var bytesPerSample: Int { bits / 8 }
+    @inlinable package var bytesPerSample: Int { bits / 8 }
     /// The number of bytes in one pixel.
     public var bytesPerPixel: Int { channels.count * bytesPerSample }
     /// Whether pixels can be transparent.
-    package var hasTransparency: Bool { alpha == .straight || alpha == .premultiplied }
+    @inlinable package var hasTransparency: Bool { alpha == .straight || alpha == .premultiplied }
 
     /// Returns the number of bytes in one row without padding; nil if it does not fit in an `Int`.
-    package func bytesPerRow(width: Int) -> Int? {
+    @inlinable package func bytesPerRow(width: Int) -> Int? {
         let (bytes, overflow) = width.multipliedReportingOverflow(by: bytesPerPixel)
         return overflow || width < 0 ? nil : bytes
     }

@@ -24,7 +24,7 @@ package struct SystemClock: PlaybackClock {
 ///     player.start()
 ///     while player.isPlaying { if try player.update() { show(player.currentFrame) } … }
 ///
-/// - Concurrency: one thread at a time. Several players may play one image; they share its ``FramePool``.
+/// - Concurrency: one thread at a time. Several players may play one image; they share its decoded frames.
 public final class AnimatedImagePlayer {
     /// The animation to play.
     package let image: AnimatedImage

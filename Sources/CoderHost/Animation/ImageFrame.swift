@@ -4,7 +4,7 @@ public import ImageModel
 public struct ImageFrame: Sendable {
     /// The pixels of the whole canvas.
     public var pixels: PixelBuffer
-    /// The duration as stored in the file; ``DurationPolicy`` converts it to a display time.
+    /// The duration as stored in the file; a player may display a short frame for longer.
     public var duration: FrameDuration
 
     /// Creates a frame.

@@ -6,7 +6,7 @@ extension DecodeSession {
     /// Decodes a still, or the first frame of an animation, with options.
     ///
     /// If the coder supports it, a smaller image is decoded at reduced size, and in bands instead of as a whole.
-    /// - Throws: the errors of ``decodeImage(preferring:)``.
+    /// - Throws: the error of the coder, of a limit or of a cancellation.
     public func decodeImage(_ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         if let region = options.region { return try decodeImage(region: region, options) }
         let target = storedTarget(options)

@@ -27,7 +27,7 @@ public struct ImageComparison: Sendable, Hashable {
     package let differingPixels: Int
     /// The largest difference of two samples.
     ///
-    /// - Units: sample steps, 0 to 255 or 65535, as for ``meanAbsoluteError``.
+    /// - Units: sample steps, 0 to 255 or 65535.
     public let maximum: Int
     /// The first position of ``maximum``, row by row; nil if the images are equal.
     package let place: Place?

@@ -8,7 +8,7 @@ public struct IsolationPolicy: Sendable, Hashable {
         /// plugin, go to a worker. If no worker is available, the report states it, and a plugin that requires
         /// isolation is refused.
         case auto
-        /// Every plugin runs in a worker; sessions fail if the sandbox lacks a mechanism of ``needed``.
+        /// Every plugin runs in a worker; sessions fail if the sandbox lacks a mechanism.
         case require
         /// Every plugin runs in this process.
         case off

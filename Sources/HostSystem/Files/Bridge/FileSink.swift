@@ -38,7 +38,7 @@ public final class FileSink: OutputSink {
 
     /// Opens the output.
     ///
-    /// - Parameter replacing: whether an existing target may be replaced; false means ``Replacement/nothing``.
+    /// - Parameter replacing: whether an existing target may be replaced; if false, an existing target is an error.
     /// - Throws: `.cannotCreate`.
     public convenience init(path: String, replacing: Bool, limits: DecodeLimits = .default) throws(CoderError) {
         try self.init(path: path, over: replacing ? .anything : .nothing, limits: limits)
