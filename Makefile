@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build check test asan tsan fuzz prove install uninstall bench clean
+.PHONY: help setup run build check test api asan tsan fuzz prove install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -38,6 +38,10 @@ test: check ## set up, check, build everything with its tests, run them, then th
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
 	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
 	@.ci/corpus '$(CORPUS)'
+
+api: setup ## build for debug, count the public symbols of each library module, list those without a summary
+	swift build
+	@.ci/public-api
 
 # A worker is sealed too tightly for these sanitizers: what it loads comes from the release build.
 asan: build ## run the tests under the address and undefined sanitizers (builds everything once more; PIECE=CodecTests)

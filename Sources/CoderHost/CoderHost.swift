@@ -15,7 +15,7 @@
 /// - Concurrency: any thread.
 public final class CoderHost: Sendable {
     /// The configuration of the host.
-    public let configuration: HostConfiguration
+    package let configuration: HostConfiguration
     /// Finds coders, and decodes and encodes images.
     public let manager: CodersManager
     private let registry: CoderRegistry
@@ -36,15 +36,15 @@ public final class CoderHost: Sendable {
     }
 
     /// The plugins that failed too often and are disabled for a while.
-    public var quarantine: Quarantine { registry.quarantine }
+    package var quarantine: Quarantine { registry.quarantine }
 
     /// Returns the sandbox mechanisms for plugins on this system; runs no plugin.
     ///
     /// - Throws: `.isolationUnavailable` if there is no sandbox.
-    public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
+    package func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
 
     /// Existing folders and files that could not be read, with a remedy for each.
-    public var unreadablePlaces: [String] { registry.snapshot.unread.map { "\($0.message); try: \($0.remedy)" } }
+    package var unreadablePlaces: [String] { registry.snapshot.unread.map { "\($0.message); try: \($0.remedy)" } }
 
     /// Problems with the trust store and the quarantine ledger.
     public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }
@@ -52,5 +52,5 @@ public final class CoderHost: Sendable {
     /// Blocks until a plugin folder changes or the timeout; returns true if something may have changed.
     ///
     /// - Concurrency: one thread.
-    public func waitForChange(milliseconds: Int) -> Bool { registry.waitForChange(milliseconds: milliseconds) }
+    package func waitForChange(milliseconds: Int) -> Bool { registry.waitForChange(milliseconds: milliseconds) }
 }

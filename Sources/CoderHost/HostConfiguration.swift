@@ -5,27 +5,34 @@ import PluginRuntime
 /// The configuration of a host: plugin folders, limits and isolation.
 public struct HostConfiguration: Sendable {
     /// The plugin folders and the trust policy.
-    public var search: PluginSearch
+    package var search: PluginSearch
     /// The default limits of a session.
     public var limits: DecodeLimits
     /// The folder for persistent state, such as plugin failures; nil keeps state in memory.
-    public var stateDirectory: String?
+    package var stateDirectory: String?
     /// Whether the host detects plugin files that are added, replaced or removed while it runs.
-    public var followsChanges: Bool
+    package var followsChanges: Bool
     /// Where plugins run.
     public var isolation = IsolationPolicy()
     /// The threads per image if the options state no number. Use 1 for high throughput in batches and servers, and the
     /// number of processors for low latency of a single image. The output never depends on it.
     public var threadsPerImage = 1
     /// The default target format for images with alpha.
-    public var defaultAlphaFormat: ImageFormat = "png"
+    package var defaultAlphaFormat: ImageFormat = "png"
     /// The default target format for images without alpha.
-    public var defaultOpaqueFormat: ImageFormat = "jpeg"
+    package var defaultOpaqueFormat: ImageFormat = "jpeg"
     /// The published plugins, which errors name if they are not installed.
-    public var catalogue: @Sendable () -> [KnownPlugin] = { [] }
+    package var catalogue: @Sendable () -> [KnownPlugin] = { [] }
+
+    /// Creates a configuration; omitted arguments select the defaults of this system.
+    public init(
+        directories: [PluginDirectory]? = nil, limits: DecodeLimits = .default, trustPolicy: TrustPolicy? = nil
+    ) {
+        self.init(directories: directories, limits: limits, administrationDirectories: nil, trustPolicy: trustPolicy)
+    }
 
     /// Creates a configuration; omitted folders select the defaults of this system.
-    public init(
+    package init(
         directories: [PluginDirectory]? = nil, limits: DecodeLimits = .default,
         administrationDirectories: [String]? = nil, followsChanges: Bool = true, trustPolicy: TrustPolicy? = nil,
         trustDirectories: [String]? = nil, stateDirectory: String? = HostConfiguration.standardState()
@@ -39,5 +46,5 @@ public struct HostConfiguration: Sendable {
     }
 
     /// Returns `$XDG_STATE_HOME/coderhost`, or else `~/.local/state/coderhost`; nil without both.
-    public static func standardState() -> String? { PluginSearch.userFolder("XDG_STATE_HOME", ".local/state") }
+    package static func standardState() -> String? { PluginSearch.userFolder("XDG_STATE_HOME", ".local/state") }
 }

@@ -136,6 +136,7 @@ public struct DecodeRequest: Sendable, Hashable {
 
 /// The completeness of the pixels after `decode`.
 public enum DecodeOutcome: Sendable, Hashable {
+    /// The frame is complete.
     case complete
     /// The surface holds a usable part; the rest needs input. The rectangle is the part that this call changed.
     case partial(PixelRect)

@@ -8,6 +8,7 @@ public import ImageModel
 ///
 /// Any error ends the session.
 public protocol ImageEncoder: AnyObject, SendableMetatype {
+    /// Begins a session.
     init(_ session: EncoderSession) throws(CoderError)
 
     /// Returns the formats that this encoder accepts for such an image, best first; the host has `info.nativeFormat`.

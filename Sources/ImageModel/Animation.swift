@@ -32,10 +32,11 @@ public enum LoopCount: Sendable, Hashable {
     case unknown
     /// Played this many times; 1 plays it once.
     case plays(Int)
+    /// Played without end.
     case infinite
 
     /// The number of plays, 0 for infinite; an unknown count plays once.
-    public var plays: Int {
+    package var plays: Int {
         switch self {
         case .unknown: 1
         case .plays(let count): count
@@ -46,8 +47,11 @@ public enum LoopCount: Sendable, Hashable {
 
 /// What happens to a frame's rectangle before the next frame is drawn.
 public enum Disposal: UInt32, Sendable, Hashable {
+    /// The rectangle stays as it is.
     case keep = 0
+    /// The rectangle becomes transparent.
     case background = 1
+    /// The rectangle becomes as it was before the frame.
     case previous = 2
 }
 
@@ -68,13 +72,13 @@ public struct FrameInfo: Sendable, Hashable {
     /// The time for which the frame is shown.
     public var duration: FrameDuration
     /// How the frame is combined with the canvas.
-    public var blend: Blend
+    package var blend: Blend
     /// What happens to the frame's rectangle afterwards.
-    public var disposal: Disposal
+    package var disposal: Disposal
     /// Whether the frame has an alpha channel.
     public var hasAlpha: Bool
     /// Whether the frame can be decoded without any other frame.
-    public var isIndependent: Bool
+    package var isIndependent: Bool
 
     /// Creates the description of a frame.
     public init(

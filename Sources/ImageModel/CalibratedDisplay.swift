@@ -3,7 +3,7 @@
 /// - Units: 1/100,000.
 public struct PrimaryPoints: Sendable, Hashable {
     /// The x and y coordinates of red, green, blue and white.
-    public var redX, redY, greenX, greenY, blueX, blueY, whiteX, whiteY: Int32
+    package var redX, redY, greenX, greenY, blueX, blueY, whiteX, whiteY: Int32
 
     /// Creates the coordinates of primaries and white.
     public init(
@@ -26,7 +26,7 @@ public struct PrimaryPoints: Sendable, Hashable {
 /// - Source: SMPTE ST 2086.
 public struct MasteringDisplay: Sendable, Hashable {
     /// The primaries and the white of the display.
-    public var colors: PrimaryPoints
+    package var colors: PrimaryPoints
     /// The largest and the smallest luminance.
     ///
     /// - Units: 1/10,000 cd/m².

@@ -97,7 +97,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         }
 
         /// Creates a limit with its permitted and requested values.
-        public init(name: String, allowed: UInt64, requested: UInt64) {
+        package init(name: String, allowed: UInt64, requested: UInt64) {
             self.name = name
             self.allowed = allowed
             self.requested = requested
@@ -127,8 +127,13 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Whether the cause is external, so that a retry may succeed.
     package var isTransient = false
 
+    /// Creates an error from its kind, its cause and a remedy.
+    public init(_ code: Code, _ message: String, hint: String? = nil) {
+        self.init(code, message, hint: hint, coder: nil)
+    }
+
     /// Creates an error.
-    public init(
+    package init(
         _ code: Code, _ message: String, hint: String? = nil, coder: String? = nil, domain: String? = nil,
         feature: String? = nil, inputOffset: UInt64? = nil, limit: Limit? = nil, httpStatus: Int? = nil,
         attempts: [String] = []

@@ -34,7 +34,7 @@ public struct DecodeLimits: Sendable, Hashable {
     public var maxMilliseconds = 120_000
 
     /// Creates the default limits.
-    public init() {}
+    package init() {}
 
     /// The limits for interactive use.
     public static let `default` = DecodeLimits()

@@ -5,17 +5,17 @@
 ///     II*\0 | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | …
 ///
 /// - Source: TIFF 6.0 section 2; CIPA DC-008, tag 0x0112.
-public enum ExifOrientation {
+package enum ExifOrientation {
     private static let tag = 0x0112
 
     /// Returns the stored orientation; nil if the tag is missing or its value is not 1 … 8.
-    public static func read(_ exif: [UInt8]) -> Orientation? {
+    package static func read(_ exif: [UInt8]) -> Orientation? {
         guard let place = locate(exif) else { return nil }
         return Orientation(rawValue: place.value)
     }
 
     /// Returns the blob with the orientation set to `orientation`, or unchanged if it has no such tag.
-    public static func replacing(_ exif: [UInt8], with orientation: Orientation) -> [UInt8] {
+    package static func replacing(_ exif: [UInt8], with orientation: Orientation) -> [UInt8] {
         guard let place = locate(exif) else { return exif }
         var copy = exif
         copy[place.offset] = place.bigEndian ? 0 : UInt8(orientation.rawValue)
@@ -27,7 +27,7 @@ public enum ExifOrientation {
     ///
     /// A new IFD0 with one more entry is appended, and the header points to it. No other byte moves, so offsets in
     /// maker notes stay valid. A blob is returned unchanged if it is not a TIFF structure or if its IFD0 is truncated.
-    public static func storing(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
+    package static func storing(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
         if locate(exif) != nil { return replacing(exif, with: orientation) }
         guard let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first), exif.count < Int32.max,
             tiff.short(at: tiff.first) < UInt16.max
@@ -51,7 +51,7 @@ public enum ExifOrientation {
     }
 
     /// Returns the smallest Exif blob with an orientation and no other tag.
-    public static func blob(_ orientation: Orientation) -> [UInt8] {
+    package static func blob(_ orientation: Orientation) -> [UInt8] {
         [
             0x49, 0x49, 0x2A, 0, 8, 0, 0, 0,  // little endian, IFD0 at 8
             1, 0,  // one entry

@@ -24,7 +24,7 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Width and height exchanged.
-    public var transposed: PixelSize { PixelSize(height, width) }
+    @inlinable package var transposed: PixelSize { PixelSize(height, width) }
 
     /// The value as text.
     public var description: String { "\(width)x\(height)" }
@@ -57,7 +57,7 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     /// The width and the height.
     public var size: PixelSize { PixelSize(width, height) }
     /// Whether a side is zero or negative.
-    public var isEmpty: Bool { width <= 0 || height <= 0 }
+    @inlinable package var isEmpty: Bool { width <= 0 || height <= 0 }
 
     /// The first column to the right of the rectangle.
     private var right: Int { Self.sum(x, width) }
@@ -71,7 +71,7 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns the part that both rectangles cover; empty if there is none.
-    public func intersection(_ other: PixelRect) -> PixelRect {
+    package func intersection(_ other: PixelRect) -> PixelRect {
         let left = max(x, other.x)
         let top = max(y, other.y)
         let width = min(right, other.right).subtractingReportingOverflow(left)
@@ -82,10 +82,10 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The rows that the rectangle covers.
-    public var rows: Range<Int> { y..<max(y, bottom) }
+    package var rows: Range<Int> { y..<max(y, bottom) }
 
     /// Returns whether `other` lies inside the rectangle.
-    public func contains(_ other: PixelRect) -> Bool {
+    package func contains(_ other: PixelRect) -> Bool {
         other.x >= x && other.y >= y && other.right <= right && other.bottom <= bottom
     }
 

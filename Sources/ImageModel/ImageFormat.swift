@@ -43,21 +43,21 @@ public struct CoderRoles: OptionSet, Sendable, Hashable {
     public static let transcode = CoderRoles(rawValue: 1 << 10)
 
     /// Whether the coder writes images of any kind.
-    public var writes: Bool { !isDisjoint(with: [.encode, .encodeAnimation]) }
+    package var writes: Bool { !isDisjoint(with: [.encode, .encodeAnimation]) }
 
     /// The names used in manifests and in JSON, in bit order.
-    public static let names: [(role: CoderRoles, name: String)] = [
+    package static let names: [(role: CoderRoles, name: String)] = [
         (.decode, "decode"), (.encode, "encode"), (.animation, "animation"), (.encodeAnimation, "encode-animation"),
         (.incremental, "incremental"), (.scale, "scale"), (.region, "region"), (.metadata, "metadata"),
         (.items, "items"), (.rewrite, "rewrite"), (.transcode, "transcode"),
     ]
 
     /// Returns the role of a name; nil if the name is unknown.
-    public init?(named name: String) {
+    package init?(named name: String) {
         guard let match = Self.names.first(where: { $0.name == name }) else { return nil }
         self = match.role
     }
 
     /// The names of the roles.
-    public var names: [String] { Self.names.filter { contains($0.role) }.map(\.name) }
+    package var names: [String] { Self.names.filter { contains($0.role) }.map(\.name) }
 }

@@ -18,7 +18,7 @@ public struct CodePoints: Sendable, Hashable {
     }
 
     /// The code points of sRGB.
-    public static let sRGB = CodePoints(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
+    package static let sRGB = CodePoints(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
 }
 
 /// The color description stored in a file; an empty description is not the same as sRGB.
@@ -26,15 +26,15 @@ public struct ColorDescription: Sendable, Hashable {
     /// The code points, if the file has any.
     public var codePoints: CodePoints?
     /// Whether the image has a blob of kind `.icc`.
-    public var hasProfile: Bool
+    package var hasProfile: Bool
     /// Whether the code points take precedence if a profile is present too.
-    public var prefersCodePoints: Bool
+    package var prefersCodePoints: Bool
     /// The exponent from light to sample; code points and profile take precedence over it.
     ///
     /// - Units: 1/100,000.
     public var gamma: UInt32?
     /// The primaries that go with ``gamma``.
-    public var primaries: PrimaryPoints?
+    package var primaries: PrimaryPoints?
     /// The display on which the image was mastered.
     public var mastering: MasteringDisplay?
     /// The light levels of the image.
@@ -57,6 +57,7 @@ public struct ColorDescription: Sendable, Hashable {
 
 /// The number of pixels per unit of length.
 public enum PixelDensity: Sendable, Hashable {
+    /// The pixels per meter.
     case perMeter(x: UInt32, y: UInt32)
     /// Only the ratio is meaningful.
     case aspect(x: UInt32, y: UInt32)
@@ -78,9 +79,9 @@ public struct RGBAColor: Sendable, Hashable {
     /// Opaque white.
     public static let white = RGBAColor(red: 255, green: 255, blue: 255)
     /// Opaque black.
-    public static let black = RGBAColor(red: 0, green: 0, blue: 0)
+    package static let black = RGBAColor(red: 0, green: 0, blue: 0)
     /// Fully transparent black.
-    public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
+    package static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
 /// The cost of decoding a part of an image.
@@ -101,7 +102,7 @@ public struct ImageInfo: Sendable, Hashable {
     /// The stored orientation; nil if the file does not state it.
     public var orientation: Orientation?
     /// Whether decoded pixels are already upright, so that `orientation` is only informative.
-    public var orientationApplied: Bool
+    package var orientationApplied: Bool
     /// The number of significant bits in one stored sample.
     public var bitDepth: Int
     /// The number of frames: 1 for a still image, nil while unknown.
@@ -113,7 +114,7 @@ public struct ImageInfo: Sendable, Hashable {
     /// Whether the image has an alpha channel.
     public var hasAlpha: Bool
     /// Whether the data was compressed lossily.
-    public var isLossy: Bool
+    package var isLossy: Bool
     /// The format in which pixels are decoded without conversion.
     public var nativeFormat: PixelFormat
     /// The color description of the file.
@@ -121,17 +122,17 @@ public struct ImageInfo: Sendable, Hashable {
     /// The pixel density of the file.
     public var density: PixelDensity?
     /// The background color of the file.
-    public var background: RGBAColor?
+    package var background: RGBAColor?
     /// Whether the file holds further items: pages, thumbnails, auxiliary images.
     public var hasItems: Bool
     /// Whether a still image can be decoded in bands of rows, using memory independent of its height.
-    public var decodesRows: Bool
+    package var decodesRows: Bool
     /// Whether the image is a vector image: its size is nominal, and it can be decoded at any size.
-    public var isScalable: Bool
+    package var isScalable: Bool
     /// The size of the tiles in which the file is stored.
-    public var tileSize: PixelSize?
+    package var tileSize: PixelSize?
     /// The cost of decoding a part, if the coder has the role `.region`.
-    public var regionCost: RegionCost
+    package var regionCost: RegionCost
 
     /// Creates a value from its properties; unknown properties have defaults.
     public init(

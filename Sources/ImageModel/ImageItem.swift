@@ -16,19 +16,19 @@ public struct ImageItem: Sendable, Hashable {
         case auxiliary = 6
 
         /// The name in JSON and in the list of items.
-        public var name: String { "\(self)" }
+        package var name: String { "\(self)" }
     }
 
     /// The role of the item.
     public var role: Role
     /// The number of the item to which this item belongs.
-    public var owner: Int?
+    package var owner: Int?
     /// The group of items that belong together: a burst, a stereo pair.
-    public var group: Int?
+    package var group: Int?
     /// The name stored in the file.
     public var name: String?
     /// The URN of the kind of an auxiliary image.
-    public var kind: String?
+    package var kind: String?
     /// The properties of the item's image.
     public var info: ImageInfo
 

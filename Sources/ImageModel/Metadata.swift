@@ -4,8 +4,11 @@ public struct MetadataBlob: Sendable, Hashable {
     public enum Kind: UInt32, Sendable, Hashable, CaseIterable {
         /// A TIFF stream beginning with II or MM.
         case exif = 1
+        /// An XMP packet.
         case xmp = 2
+        /// An ICC profile.
         case icc = 3
+        /// IPTC metadata.
         case iptc = 4
         /// UTF-8 text named by `key`.
         case text = 5

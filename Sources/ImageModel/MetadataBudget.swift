@@ -1,11 +1,11 @@
 /// Counts the metadata of one image against the limits for one piece and for all pieces together.
-public struct MetadataBudget: Sendable {
+package struct MetadataBudget: Sendable {
     /// The largest number of bytes in a key.
-    public static let maxKeyBytes = 4096
+    package static let maxKeyBytes = 4096
     /// The largest piece in bytes when no limit is set: a piece is sent between processes as one message.
-    public static let maxPieceBytes = 60 << 20
+    package static let maxPieceBytes = 60 << 20
     /// The largest number of pieces in one image.
-    public static let maxCount = 256
+    package static let maxCount = 256
 
     private let each: Int
     private let total: Int
@@ -13,14 +13,14 @@ public struct MetadataBudget: Sendable {
     private var count = 0
 
     /// Creates a budget from limits.
-    public init(_ limits: DecodeLimits) {
+    package init(_ limits: DecodeLimits) {
         let limit = limits.maxMetadataBytes
         each = limit > 0 ? min(limit, Self.maxPieceBytes) : Self.maxPieceBytes
         total = limits.maxTotalMetadataBytes > 0 ? limits.maxTotalMetadataBytes : .max
     }
 
     /// The number of bytes that the next piece may have.
-    public var room: Int { min(each, total - used) }
+    package var room: Int { min(each, total - used) }
 
     /// Counts a piece, or returns the reason for leaving it out.
     ///
@@ -28,7 +28,7 @@ public struct MetadataBudget: Sendable {
     ///   - name: the kind of the piece, for the message.
     ///   - bytes: the length of the piece, without its key.
     ///   - keyBytes: the length of its key; any number above ``maxKeyBytes`` stands for a longer key.
-    public mutating func refusal(of name: String, bytes: Int, keyBytes: Int = 0) -> String? {
+    package mutating func refusal(of name: String, bytes: Int, keyBytes: Int = 0) -> String? {
         if keyBytes > Self.maxKeyBytes {
             return "\(name) metadata is left out: its key is longer than \(Self.maxKeyBytes) bytes"
         }

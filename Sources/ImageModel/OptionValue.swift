@@ -1,9 +1,14 @@
 /// The value of one coder option.
 public enum OptionValue: Sendable, Hashable, CustomStringConvertible {
+    /// A switch.
     case bool(Bool)
+    /// An integer.
     case integer(Int64)
+    /// A number with a fraction.
     case real(Double)
+    /// A text, or the name of an enum value.
     case string(String)
+    /// Binary data.
     case bytes([UInt8])
 
     /// The value as text.
@@ -20,10 +25,10 @@ public enum OptionValue: Sendable, Hashable, CustomStringConvertible {
 
 /// The options of one session, by key.
 ///
-/// Keys without a dot are shared by all coders (``OptionKey``); a coder's own keys are `<coder>.<name>`.
+/// Keys without a dot are shared by all coders, such as `quality` and `effort`; a coder's own keys are `<coder>.<name>`.
 public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The values by key.
-    public var values: [String: OptionValue]
+    package var values: [String: OptionValue]
 
     /// Creates options from a dictionary.
     public init(_ values: [String: OptionValue] = [:]) { self.values = values }
@@ -74,15 +79,15 @@ public struct CoderOptions: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 /// The option keys with the same meaning for every coder.
-public enum OptionKey {
+package enum OptionKey {
     /// The quality, a real number from 0 to 100.
-    public static let quality = "quality"
+    package static let quality = "quality"
     /// Whether to encode losslessly, a Boolean.
-    public static let lossless = "lossless"
+    package static let lossless = "lossless"
     /// The compression effort, an integer from 0 (fast) to 9 (small).
-    public static let effort = "effort"
+    package static let effort = "effort"
     /// The number of threads a coder may use, an integer.
-    public static let threads = "threads"
+    package static let threads = "threads"
     /// Whether to decode only the first frame, a Boolean.
-    public static let firstFrameOnly = "first-frame-only"
+    package static let firstFrameOnly = "first-frame-only"
 }

@@ -1,6 +1,6 @@
 extension Orientation {
     /// Returns the single transform that applies `self` and then `next`.
-    public func followed(by next: Orientation) -> Orientation {
+    package func followed(by next: Orientation) -> Orientation {
         // Three corners of a small image identify the result among the eight orientations.
         let size = PixelSize(2, 3)
         let middle = applied(to: size)

@@ -13,7 +13,7 @@
     /// The number of bytes from one row's start to the next.
     public let stride: Int
     /// The number of bytes that belong to this buffer.
-    public let byteCount: Int
+    package let byteCount: Int
     private let memory: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
     private let order = AccessOrder()
@@ -22,7 +22,7 @@
     ///
     /// - Ownership: the buffer calls `release` once, with the pointer and `byteCount`, when it is deallocated.
     @unsafe
-    public init(
+    package init(
         size: PixelSize, format: PixelFormat, stride: Int, memory: UnsafeMutableRawPointer, byteCount: Int,
         release: @escaping @Sendable (UnsafeMutableRawPointer, Int) -> Void
     ) {
@@ -63,7 +63,7 @@
     /// Returns the stride and byte count of an image without padding.
     ///
     /// - Throws: `.invalidArgument` for an empty size or a byte count that does not fit.
-    public static func layout(
+    package static func layout(
         size: PixelSize, format: PixelFormat
     ) throws(CoderError) -> (stride: Int, byteCount: Int) {
         guard !size.isEmpty, let stride = format.bytesPerRow(width: size.width) else {
@@ -75,7 +75,7 @@
     }
 
     /// The number of bytes in one row without padding.
-    public var bytesPerRow: Int { size.width * format.bytesPerPixel }
+    @inlinable package var bytesPerRow: Int { size.width * format.bytesPerPixel }
 
     /// Declares that the same bytes have another format with the same number of bytes per pixel.
     package func relabel(_ format: PixelFormat) {

@@ -4,15 +4,21 @@
 public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     /// The channels in memory order.
     public enum Channels: UInt8, Sendable, Hashable, CaseIterable {
+        /// Gray.
         case gray = 1
+        /// Gray, alpha.
         case grayAlpha = 2
+        /// Red, green, blue.
         case rgb = 3
+        /// Red, green, blue, alpha.
         case rgba = 4
+        /// Blue, green, red, alpha.
         case bgra = 5
+        /// Cyan, magenta, yellow, black.
         case cmyk = 6
 
         /// The number of samples in one pixel.
-        public var count: Int {
+        @inlinable package var count: Int {
             switch self {
             case .gray: 1
             case .grayAlpha: 2
@@ -22,7 +28,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
         }
 
         /// Whether there is an alpha channel.
-        public var hasAlpha: Bool { self == .grayAlpha || self == .rgba || self == .bgra }
+        @inlinable package var hasAlpha: Bool { self == .grayAlpha || self == .rgba || self == .bgra }
     }
 
     /// The kind of a sample.
@@ -37,7 +43,9 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     public enum Alpha: UInt8, Sendable, Hashable {
         /// The format has no alpha channel.
         case none = 0
+        /// The colors are independent of alpha.
         case straight = 1
+        /// The colors are multiplied by alpha.
         case premultiplied = 2
         /// The format has an alpha channel in which every sample is fully opaque.
         case opaque = 3
@@ -67,7 +75,7 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     /// 8-bit gray.
     public static let gray8 = PixelFormat(.gray)
     /// 8-bit gray with straight alpha.
-    public static let grayAlpha8 = PixelFormat(.grayAlpha)
+    package static let grayAlpha8 = PixelFormat(.grayAlpha)
     /// 8-bit RGB.
     public static let rgb8 = PixelFormat(.rgb)
     /// 8-bit RGBA with straight alpha.
@@ -75,18 +83,18 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     /// 8-bit BGRA with straight alpha.
     public static let bgra8 = PixelFormat(.bgra)
     /// 8-bit CMYK.
-    public static let cmyk8 = PixelFormat(.cmyk)
+    package static let cmyk8 = PixelFormat(.cmyk)
     /// 16-bit gray.
-    public static let gray16 = PixelFormat(.gray, bits: 16)
+    package static let gray16 = PixelFormat(.gray, bits: 16)
     /// 16-bit gray with straight alpha.
-    public static let grayAlpha16 = PixelFormat(.grayAlpha, bits: 16)
+    package static let grayAlpha16 = PixelFormat(.grayAlpha, bits: 16)
     /// 16-bit RGB.
     public static let rgb16 = PixelFormat(.rgb, bits: 16)
     /// 16-bit RGBA with straight alpha.
     public static let rgba16 = PixelFormat(.rgba, bits: 16)
 
     /// Whether the combination is valid: 8 and 16 bit integers, half and single floats.
-    public var isValid: Bool {
+    @inlinable package var isValid: Bool {
         switch numeric {
         case .unorm: bits == 8 || bits == 16
         case .float: bits == 16 || bits == 32
@@ -94,14 +102,14 @@ public struct PixelFormat: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The number of bytes in one sample.
-    public var bytesPerSample: Int { bits / 8 }
+    @inlinable package var bytesPerSample: Int { bits / 8 }
     /// The number of bytes in one pixel.
     public var bytesPerPixel: Int { channels.count * bytesPerSample }
     /// Whether pixels can be transparent.
-    public var hasTransparency: Bool { alpha == .straight || alpha == .premultiplied }
+    @inlinable package var hasTransparency: Bool { alpha == .straight || alpha == .premultiplied }
 
     /// Returns the number of bytes in one row without padding; nil if it does not fit in an `Int`.
-    public func bytesPerRow(width: Int) -> Int? {
+    @inlinable package func bytesPerRow(width: Int) -> Int? {
         let (bytes, overflow) = width.multipliedReportingOverflow(by: bytesPerPixel)
         return overflow || width < 0 ? nil : bytes
     }

@@ -19,7 +19,7 @@ public struct RewriteRequest: Sendable, Hashable {
     public var optimizes: Bool
 
     /// Creates a request; by default nothing changes.
-    public init(
+    package init(
         removed: Set<MetadataBlob.Kind> = [], replaced: [MetadataBlob] = [], transform: Orientation = .up,
         crop: PixelRect? = nil, isPerfect: Bool = false, optimizes: Bool = false
     ) {
@@ -37,9 +37,9 @@ public struct RewriteOutcome: Sendable, Hashable {
     /// The part of the stored image that the output holds, in pixels before the transform.
     ///
     /// It differs from the requested part if the format cuts only at block edges.
-    public var kept: PixelRect
+    package var kept: PixelRect
     /// Whether items other than the primary one are missing in the output.
-    public var droppedItems: Bool
+    package var droppedItems: Bool
 
     /// Creates the result of a rewrite.
     public init(kept: PixelRect, droppedItems: Bool = false) {

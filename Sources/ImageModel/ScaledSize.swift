@@ -7,7 +7,7 @@ extension PixelSize {
     ///   - mayEnlarge: if false, no side becomes longer.
     /// - Returns: with the aspect preserved, the limiting side exact and the other side rounded up; the unchanged size
     ///   if the image or the box is empty.
-    public func scaled(to box: PixelSize, preservesAspect: Bool = true, mayEnlarge: Bool = false) -> PixelSize {
+    package func scaled(to box: PixelSize, preservesAspect: Bool = true, mayEnlarge: Bool = false) -> PixelSize {
         if isEmpty || box.isEmpty { return self }
         var result = box
         if preservesAspect {
@@ -40,7 +40,7 @@ extension PixelSize {
     /// Returns the largest size with this aspect at which `frameCount` images fit into `limit` bytes.
     ///
     /// - Returns: at least 1x1; may exceed the image's own size, so callers compare.
-    public func limited(toBytes limit: Int, bytesPerPixel: Int, frameCount: Int = 1) -> PixelSize {
+    package func limited(toBytes limit: Int, bytesPerPixel: Int, frameCount: Int = 1) -> PixelSize {
         if isEmpty || bytesPerPixel <= 0 { return PixelSize(1, 1) }
         let pixels = max(0, limit) / bytesPerPixel / max(1, frameCount)
         let ratio = Double(width) / Double(height)

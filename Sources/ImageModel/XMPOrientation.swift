@@ -4,14 +4,14 @@
 /// (`tiff:Orientation="6"`) or an element (`<tiff:Orientation>6</…`), and only the digit is changed.
 ///
 /// - Source: XMP part 2 section 3.4, tiff:Orientation.
-public enum XMPOrientation {
+package enum XMPOrientation {
     /// Returns the stored orientation; nil if it is missing or not 1 … 8.
-    public static func read(_ packet: [UInt8]) -> Orientation? {
+    package static func read(_ packet: [UInt8]) -> Orientation? {
         locate(packet).flatMap { Orientation(rawValue: Int(packet[$0]) - 0x30) }
     }
 
     /// Returns the packet with the orientation set to `orientation`; unchanged if it has none.
-    public static func replacing(_ packet: [UInt8], with orientation: Orientation) -> [UInt8] {
+    package static func replacing(_ packet: [UInt8], with orientation: Orientation) -> [UInt8] {
         guard let place = locate(packet) else { return packet }
         var copy = packet
         copy[place] = UInt8(0x30 + orientation.rawValue)

@@ -1,9 +1,9 @@
-public import ImageModel
+package import ImageModel
 
 /// The rows of an image from the top: an image in memory, or one that a decoder delivers strip by strip.
 ///
 /// - Concurrency: one thread at a time.
-public protocol RowSource: AnyObject {
+package protocol RowSource: AnyObject {
     var size: PixelSize { get }
     var format: PixelFormat { get }
 
@@ -14,18 +14,18 @@ public protocol RowSource: AnyObject {
 }
 
 /// An image in memory as a source of rows.
-public final class BufferRows: RowSource {
+package final class BufferRows: RowSource {
     private let buffer: PixelBuffer
     /// The size of the image.
-    public var size: PixelSize { buffer.size }
+    package var size: PixelSize { buffer.size }
     /// The pixel format of the image.
-    public var format: PixelFormat { buffer.format }
+    package var format: PixelFormat { buffer.format }
 
     /// Creates a source over an image.
-    public init(_ buffer: PixelBuffer) { self.buffer = buffer }
+    package init(_ buffer: PixelBuffer) { self.buffer = buffer }
 
     /// Calls `body` with row `y`, without padding.
-    public func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
+    package func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
         try buffer.withRow(y, body)
     }
 }

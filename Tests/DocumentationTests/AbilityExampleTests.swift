@@ -200,7 +200,7 @@ private typealias Sink = FileSink
     @Test func `recognizes XML by its root element, also compressed`() throws {
         // recognizing begins
         let kitchen = try ImageSource(path: "kitchen.xml")
-        let format = host.manager.candidates(for: kitchen).first?.format  // plan
+        let format = try host.manager.withSession(kitchen) { session throws(CoderError) in session.format }  // plan
         // recognizing ends
         #expect(format == "plan")
         let made = try run(["sh", "-c", "gzip -n kitchen.xml"], directory: examples.place.path)

@@ -41,7 +41,7 @@ private typealias Sink = FileSink
     private static func makeHostElsewhere() -> Host {
         // folders begins
         var folders = PluginSearch.standardDirectories()
-        folders.insert(.init("/opt/coderhost/lib/coderhost/plugins/1", origin: .argument), at: 0)
+        folders.insert(.init("/opt/coderhost/lib/coderhost/plugins/1"), at: 0)
         let host = CoderHost(configuration: HostConfiguration(directories: folders))
         // folders ends
         return host

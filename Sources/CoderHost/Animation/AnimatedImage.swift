@@ -12,17 +12,17 @@ import Synchronization
 /// - Concurrency: any thread. Decoding is serialized; properties never wait for it.
 public final class AnimatedImage: Sendable {
     /// The encoded bytes of the animation.
-    public let source: ImageSource
+    package let source: ImageSource
     /// The properties of the file.
     public let info: ImageInfo
     /// The format of the file.
-    public let format: ImageFormat
+    package let format: ImageFormat
     /// The id of the coder in use.
-    public let coder: String
+    package let coder: String
     /// Where the coder runs; nil for the host's own coders.
-    public let isolation: IsolationReport?
+    package let isolation: IsolationReport?
     /// Decoded frames, shared by all players of this image.
-    public let pool = FramePool()
+    package let pool = FramePool()
 
     private let firstFrameOnly: Bool
     /// The size, format and orientation of the resulting frames.
@@ -91,7 +91,7 @@ public final class AnimatedImage: Sendable {
 
     /// Finds frames that have arrived since the last call and returns the current number.
     @discardableResult
-    public func update() -> Int {
+    package func update() -> Int {
         let known = facts.withLock { $0.frames.count }
         // After a failure the list is final; later bytes cannot repair it.
         if case .needsInput = facts.withLock({ $0.end }) {} else { return known }
@@ -117,7 +117,7 @@ public final class AnimatedImage: Sendable {
     /// Whether the list of frames is final.
     public var isComplete: Bool { facts.withLock { $0.end != .needsInput } }
     /// Whether the image has several frames, or is an incomplete animation.
-    public var isAnimated: Bool {
+    package var isAnimated: Bool {
         let extent = self.extent
         return extent.frameCount > 1 || info.isAnimated && !extent.isComplete
     }
@@ -130,7 +130,7 @@ public final class AnimatedImage: Sendable {
     /// The size of every frame.
     public var size: PixelSize { shape.size }
     /// The orientation that the caller must still apply to every frame.
-    public var pendingOrientation: Orientation {
+    package var pendingOrientation: Orientation {
         info.orientationApplied || shape.isUpright ? .up : info.orientation ?? .up
     }
 
@@ -147,7 +147,7 @@ public final class AnimatedImage: Sendable {
     /// Returns the properties of frame `index`.
     ///
     /// - Throws: `.invalidArgument` if there is no such frame.
-    public func frameInfo(at index: Int) throws(CoderError) -> FrameInfo {
+    package func frameInfo(at index: Int) throws(CoderError) -> FrameInfo {
         let frame = facts.withLock { $0.frames.indices.contains(index) ? $0.frames[index] : nil }
         guard let frame else { throw .invalidArgument("there is no frame \(index)", hint: "there are \(frameCount)") }
         return frame
@@ -157,12 +157,12 @@ public final class AnimatedImage: Sendable {
     public func duration(at index: Int) throws(CoderError) -> FrameDuration { try frameInfo(at: index).duration }
 
     /// Whether random access can start at frame `index`.
-    public func isKeyFrame(_ index: Int) -> Bool {
+    package func isKeyFrame(_ index: Int) -> Bool {
         facts.withLock { $0.keyFrames.indices.contains(index) && $0.keyFrames[index] }
     }
 
     /// The bytes of one decoded frame.
-    public var bytesPerFrame: Int {
+    package var bytesPerFrame: Int {
         let format = shape.options.colors == .standardRange ? PixelFormat.rgba8 : info.canvasFormat
         return (try? PixelBuffer.layout(size: size, format: format).byteCount) ?? 0
     }
@@ -228,7 +228,7 @@ public final class AnimatedImage: Sendable {
     /// one.
     /// - Concurrency: any thread, preferably an idle one.
     @discardableResult
-    public func prepareNext() throws(CoderError) -> Bool {
+    package func prepareNext() throws(CoderError) -> Bool {
         if pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount).isEmpty { return false }
         return try session.withLock { session throws(CoderError) in
             let missing = pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount)
@@ -255,7 +255,7 @@ public final class AnimatedImage: Sendable {
     ///
     /// - Parameter body: reads the pixels, which later calls modify: do not keep a reference.
     /// - Returns: the result of `body`; nil if there is nothing new to display.
-    public func withAvailable<R: Sendable>(
+    package func withAvailable<R: Sendable>(
         _ body: (AvailableImage) -> R
     ) throws(CoderError) -> R? {
         try session.withLock { session throws(CoderError) -> R? in
@@ -268,7 +268,7 @@ public final class AnimatedImage: Sendable {
     /// Decodes all frames into the pool and keeps them there.
     ///
     /// - Throws: `.limitExceeded` if they exceed the memory limit.
-    public func preloadAllFrames() throws(CoderError) {
+    package func preloadAllFrames() throws(CoderError) {
         let (bytes, overflow) = bytesPerFrame.multipliedReportingOverflow(by: frameCount)
         let allowed = session.withLock { $0.context.limits.maxDecodedBytes }
         if allowed > 0, overflow || bytes > allowed {
@@ -279,8 +279,8 @@ public final class AnimatedImage: Sendable {
     }
 
     /// Removes all decoded frames from the pool.
-    public func unloadAllFrames() { pool.removeAll() }
+    package func unloadAllFrames() { pool.removeAll() }
 
     /// Whether the pool contains every frame.
-    public var areAllFramesLoaded: Bool { pool.count == frameCount }
+    package var areAllFramesLoaded: Bool { pool.count == frameCount }
 }

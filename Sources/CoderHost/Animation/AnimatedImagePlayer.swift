@@ -2,17 +2,17 @@ import HostSystem
 public import ImageModel
 
 /// A time source for a player.
-public protocol PlaybackClock: Sendable {
+package protocol PlaybackClock: Sendable {
     /// The time in nanoseconds since a fixed point; never decreases.
     var now: UInt64 { get }
 }
 
 /// The monotonic clock of the machine, which also runs while the process waits.
-public struct SystemClock: PlaybackClock {
+package struct SystemClock: PlaybackClock {
     /// Creates a clock.
-    public init() {}
+    package init() {}
     /// The time in nanoseconds of the monotonic clock.
-    public var now: UInt64 { monotonicNow() }
+    package var now: UInt64 { monotonicNow() }
 }
 
 /// Plays an animation by computing which frame to display now.
@@ -24,10 +24,10 @@ public struct SystemClock: PlaybackClock {
 ///     player.start()
 ///     while player.isPlaying { if try player.update() { show(player.currentFrame) } … }
 ///
-/// - Concurrency: one thread at a time. Several players may play one image; they share its ``FramePool``.
+/// - Concurrency: one thread at a time. Several players may play one image; they share its decoded frames.
 public final class AnimatedImagePlayer {
     /// The animation to play.
-    public let image: AnimatedImage
+    package let image: AnimatedImage
     private let clock: any PlaybackClock
     private var order: FrameOrder
     private var times = FrameTimes(.browser)
@@ -42,21 +42,26 @@ public final class AnimatedImagePlayer {
     /// Whether the player is running.
     public private(set) var isPlaying = false
     /// Whether the next frame is due but has not arrived.
-    public private(set) var isWaiting = false
+    package private(set) var isWaiting = false
     /// The frame to display; nil before the first ``update()``.
     public private(set) var currentFrame: ImageFrame?
     /// The number of frames that were skipped because they were late.
-    public private(set) var skippedFrames = 0
+    package private(set) var skippedFrames = 0
     /// Whether late frames are skipped, so the animation keeps its speed on a slow machine. If false, every frame is
     /// displayed.
     public var skipsLateFrames = false
     /// Called with the index of every new frame.
-    public var onFrame: ((Int) -> Void)?
+    package var onFrame: ((Int) -> Void)?
     /// Called with the number of completed plays.
-    public var onLoop: ((Int) -> Void)?
+    package var onLoop: ((Int) -> Void)?
 
     /// Creates a paused player at the start of an animation.
-    public init(_ image: AnimatedImage, mode: PlaybackMode = .normal, clock: any PlaybackClock = SystemClock()) {
+    public convenience init(_ image: AnimatedImage, mode: PlaybackMode = .normal) {
+        self.init(image, mode: mode, clock: SystemClock())
+    }
+
+    /// Creates a paused player with its own clock.
+    package init(_ image: AnimatedImage, mode: PlaybackMode = .normal, clock: any PlaybackClock) {
         self.image = image
         self.clock = clock
         let extent = image.extent
@@ -76,7 +81,7 @@ public final class AnimatedImagePlayer {
     }
 
     /// How durations in the file become display times.
-    public var durationPolicy: DurationPolicy {
+    package var durationPolicy: DurationPolicy {
         get { times.policy }
         set {
             times = FrameTimes(newValue)
@@ -94,16 +99,16 @@ public final class AnimatedImagePlayer {
     }
 
     /// The playback order; a change takes effect at the current position.
-    public var mode: PlaybackMode {
+    package var mode: PlaybackMode {
         get { order.mode }
         set { turn { $0.change(to: newValue) } }
     }
 
     /// Whether playback advances in file order.
-    public var isForward: Bool { order.isRising }
+    package var isForward: Bool { order.isRising }
 
     /// Reverses the direction from the current position; the current frame stays and plays its elapsed time backwards.
-    public func turnRound() { turn { $0.turnRound() } }
+    package func turnRound() { turn { $0.turnRound() } }
 
     private func turn(_ change: (inout FrameOrder) -> Void) {
         passTime()
@@ -131,15 +136,15 @@ public final class AnimatedImagePlayer {
     /// The index of the current frame.
     public var currentIndex: Int { order.index }
     /// The number of completed plays.
-    public var currentLoop: Int { order.loop }
+    package var currentLoop: Int { order.loop }
     /// The position of the current frame in the file, in nanoseconds at normal speed, regardless of the direction.
-    public var position: Int {
+    package var position: Int {
         passTime()
         let inside = min(shownFor, currentDuration)
         return times.start(of: order.index) + (order.isRising ? inside : currentDuration - inside)
     }
     /// The total duration of the available frames, in nanoseconds at normal speed.
-    public var duration: Int { times.total }
+    package var duration: Int { times.total }
 
     private var currentDuration: Int { times.duration(of: order.index) }
 
@@ -154,7 +159,7 @@ public final class AnimatedImagePlayer {
     }
 
     /// Resumes from now: the time since the last ``update()`` is ignored, because nothing was displayed.
-    public func forgetElapsedTime() {
+    package func forgetElapsedTime() {
         if isPlaying { lastTime = clock.now }
     }
 
@@ -189,7 +194,7 @@ public final class AnimatedImagePlayer {
     }
 
     /// Seeks to a ``position``, clamped to the available range.
-    public func seek(toPosition nanoseconds: Int) throws(CoderError) {
+    package func seek(toPosition nanoseconds: Int) throws(CoderError) {
         grow()
         if order.frameCount == 0 { return }
         let (index, inside) = times.frame(at: nanoseconds)
@@ -198,7 +203,7 @@ public final class AnimatedImagePlayer {
     }
 
     /// Steps by `count` frames in file order, with wraparound.
-    public func step(by count: Int) throws(CoderError) {
+    package func step(by count: Int) throws(CoderError) {
         grow()
         let frames = order.frameCount
         if frames == 0 { return }
@@ -318,5 +323,5 @@ public final class AnimatedImagePlayer {
     ///
     /// Call it between two frames. Another thread may call it if it does not use the player at the same time.
     @discardableResult
-    public func prepareNext() throws(CoderError) -> Bool { try image.prepareNext() }
+    package func prepareNext() throws(CoderError) -> Bool { try image.prepareNext() }
 }

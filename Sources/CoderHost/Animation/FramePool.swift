@@ -9,9 +9,9 @@ import Synchronization
 /// and removes the frame that is needed last.
 ///
 /// - Concurrency: any thread.
-public final class FramePool: Sendable {
+package final class FramePool: Sendable {
     /// The default budget, two seconds of a typical animation.
-    public static let defaultByteBudget = 64 << 20
+    package static let defaultByteBudget = 64 << 20
 
     private struct State {
         var frames: [Int: ImageFrame] = [:]
@@ -26,7 +26,7 @@ public final class FramePool: Sendable {
     init() {}
 
     /// The maximum bytes of pixels to keep.
-    public var byteBudget: Int {
+    package var byteBudget: Int {
         get { state.withLock { $0.budget } }
         set {
             state.withLock { state in
@@ -37,12 +37,12 @@ public final class FramePool: Sendable {
     }
 
     /// The bytes of pixels in the pool.
-    public var byteCount: Int { state.withLock { $0.bytes } }
+    package var byteCount: Int { state.withLock { $0.bytes } }
     /// The number of frames in the pool.
-    public var count: Int { state.withLock { $0.frames.count } }
+    package var count: Int { state.withLock { $0.frames.count } }
 
     /// Returns the frame at `index` if the pool contains it.
-    public func frame(at index: Int) -> ImageFrame? { state.withLock { $0.frames[index] } }
+    package func frame(at index: Int) -> ImageFrame? { state.withLock { $0.frames[index] } }
 
     /// Stores a frame unless it is the least useful one.
     func store(_ frame: ImageFrame, at index: Int) {
@@ -54,7 +54,7 @@ public final class FramePool: Sendable {
     }
 
     /// Removes all frames.
-    public func removeAll() {
+    package func removeAll() {
         state.withLock { state in
             state.frames = [:]
             state.bytes = 0

@@ -4,18 +4,18 @@ public import ImageModel
 public struct ImageFrame: Sendable {
     /// The pixels of the whole canvas.
     public var pixels: PixelBuffer
-    /// The duration as stored in the file; ``DurationPolicy`` converts it to a display time.
+    /// The duration as stored in the file; a player may display a short frame for longer.
     public var duration: FrameDuration
 
     /// Creates a frame.
-    public init(_ pixels: PixelBuffer, duration: FrameDuration) {
+    package init(_ pixels: PixelBuffer, duration: FrameDuration) {
         self.pixels = pixels
         self.duration = duration
     }
 }
 
 /// How long to display frames with very short or missing durations.
-public enum DurationPolicy: Sendable, Hashable {
+package enum DurationPolicy: Sendable, Hashable {
     /// Browser behavior: a duration below 11 ms becomes 100 ms, because old encoders used it for "default".
     case browser
     /// The stored duration: a frame of zero duration is skipped at once. A missing duration becomes 100 ms.
@@ -25,7 +25,7 @@ public enum DurationPolicy: Sendable, Hashable {
     private static let usual = 100_000_000
 
     /// Returns the display time of a frame in nanoseconds.
-    public func nanoseconds(_ duration: FrameDuration) -> Int {
+    package func nanoseconds(_ duration: FrameDuration) -> Int {
         if duration.denominator == 0 { return Self.usual }
         let stored = Int(UInt64(duration.numerator) * 1_000_000_000 / UInt64(duration.denominator))
         return self == .browser && stored < Self.shortest ? Self.usual : stored
@@ -33,19 +33,19 @@ public enum DurationPolicy: Sendable, Hashable {
 }
 
 /// Converts animations to lists of images with equal durations, for systems without individual durations.
-public enum FrameRepetition {
+package enum FrameRepetition {
     /// Returns how often each frame must be repeated so that all images have equal durations.
     ///
     /// Durations are truncated to milliseconds; the unit is their greatest common divisor.
     /// - Returns: unit 0, and every frame once, if no frame has a duration.
-    public static func counts(_ durations: [FrameDuration]) -> (unitMilliseconds: Int, counts: [Int]) {
+    package static func counts(_ durations: [FrameDuration]) -> (unitMilliseconds: Int, counts: [Int]) {
         let all = durations.map { Int($0.milliseconds) }
         let unit = all.reduce(0, gcd)
         return (unit, unit == 0 ? all.map { _ in 1 } : all.map { max(1, $0 / unit) })
     }
 
     /// Returns the image list of an animation, with each frame repeated according to ``counts(_:)``.
-    public static func images(of frames: [ImageFrame]) -> (images: [PixelBuffer], milliseconds: Int) {
+    package static func images(of frames: [ImageFrame]) -> (images: [PixelBuffer], milliseconds: Int) {
         let (unit, counts) = counts(frames.map(\.duration))
         var images: [PixelBuffer] = []
         images.reserveCapacity(counts.reduce(0, +))
@@ -58,7 +58,7 @@ public enum FrameRepetition {
     /// Converts an image list to frames: runs of the same image become one frame.
     ///
     /// - Parameter milliseconds: the duration of the whole list; 0 means 100 ms per image.
-    public static func frames(of images: [PixelBuffer], milliseconds: Int) -> [ImageFrame] {
+    package static func frames(of images: [PixelBuffer], milliseconds: Int) -> [ImageFrame] {
         var frames: [ImageFrame] = []
         var start = 0
         while start < images.count {

@@ -47,7 +47,7 @@ public final class ProgressiveImage: Sendable {
     public func finish() { source.finish() }
 
     /// The number of received bytes.
-    public var byteCount: Int { source.count }
+    package var byteCount: Int { source.count }
 
     /// The image, after its header has arrived; updates add frames.
     public var image: AnimatedImage? { opened.withLock { $0 } }

@@ -1,5 +1,5 @@
-public import ImageModel
-public import PluginRuntime
+package import ImageModel
+package import PluginRuntime
 
 /// Defines the total order of coders and explains it.
 ///
@@ -7,23 +7,23 @@ public import PluginRuntime
 ///   untrusted plugin never precedes a system plugin, unless rule 2 applies; 4. the manifest's priority; 5. the
 ///   signature score; 6. the newer version; 7. the bytes of the coder id, then of the plugin id. No two coders are
 ///   equal.
-public struct RankedCoder: Sendable {
+package struct RankedCoder: Sendable {
     /// The coder.
-    public let coder: any ImageCoder
+    package let coder: any ImageCoder
     /// The format as named by the coder's manifest.
-    public let format: ImageFormat
+    package let format: ImageFormat
     /// The signature score; nil if only a hint selects the coder.
-    public let score: Int?
+    package let score: Int?
     /// The position among run-time coders; higher was added later.
     let position: Int
 
     /// The description of the coder.
-    public var descriptor: CoderDescriptor { coder.descriptor }
+    package var descriptor: CoderDescriptor { coder.descriptor }
     /// Whether the bytes match a signature of the format.
-    public var isCertain: Bool { score != nil }
+    package var isCertain: Bool { score != nil }
 
     /// The reasons for its position, one phrase per rule.
-    public var explanation: String {
+    package var explanation: String {
         let descriptor = self.descriptor
         var parts: [String] = []
         if descriptor.tier == .runTime { parts.append("added at run time, position \(position)") }

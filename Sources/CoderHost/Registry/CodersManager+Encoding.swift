@@ -5,7 +5,7 @@ import PluginRuntime
 
 extension CodersManager {
     /// Returns the coders that write stills of a format, best first; coders for animations come last.
-    public func encoders(for format: ImageFormat) -> [RankedCoder] {
+    package func encoders(for format: ImageFormat) -> [RankedCoder] {
         let able = order(for: format)
         let still = able.filter { $0.descriptor.roles.contains(.encode) }
         return still.isEmpty ? able.filter { $0.descriptor.roles.contains(.encodeAnimation) } : still
@@ -18,7 +18,7 @@ extension CodersManager {
     }
 
     /// Returns the default format; it keeps alpha if there is alpha.
-    public func defaultFormat(hasAlpha: Bool) -> ImageFormat {
+    package func defaultFormat(hasAlpha: Bool) -> ImageFormat {
         hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
     }
 
@@ -37,7 +37,7 @@ extension CodersManager {
     ///
     /// - Returns: the coder, and warnings about the output.
     @discardableResult
-    public func encode(
+    package func encode(
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {

@@ -1,22 +1,22 @@
-public import ImageModel
+package import ImageModel
 
 // MARK: Names
 
 extension CodersManager {
     /// Returns the coders that support a format in any role, best first.
-    public func order(for format: ImageFormat) -> [RankedCoder] {
+    package func order(for format: ImageFormat) -> [RankedCoder] {
         ranked(registry.snapshot) { descriptor in descriptor.serves(format) ? (format, nil) : nil }
     }
 
     /// Returns the format for a word: a format name, or a file name extension.
-    public func format(named word: String) -> ImageFormat {
+    package func format(named word: String) -> ImageFormat {
         let wanted = word.lowercased()
         if canEncode(to: ImageFormat(wanted)) { return ImageFormat(wanted) }
         return format(ofExtension: wanted) ?? ImageFormat(wanted)
     }
 
     /// Returns the writable format with this file name extension.
-    public func format(ofExtension suffix: String) -> ImageFormat? {
+    package func format(ofExtension suffix: String) -> ImageFormat? {
         let wanted = suffix.lowercased()
         let all = ranked(registry.snapshot) { descriptor in
             guard descriptor.roles.writes else { return nil }
@@ -26,7 +26,7 @@ extension CodersManager {
     }
 
     /// Returns the usual file name extension of a format; its id if there is none.
-    public func fileExtension(of format: ImageFormat) -> String {
+    package func fileExtension(of format: ImageFormat) -> String {
         for coder in order(for: format) {
             let match = coder.descriptor.formats.first { $0.id == format }
             if let suffix = match?.extensions.first { return suffix }

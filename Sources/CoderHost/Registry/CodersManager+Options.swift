@@ -17,7 +17,7 @@ extension CodersManager {
     /// Opens an image with the coder that the hints select, or else with the best one.
     ///
     /// If a hint turns out to be wrong, it is ignored.
-    public func withSession<R>(
+    package func withSession<R>(
         _ source: ImageSource, _ options: DecodeOptions, limits: DecodeLimits? = nil, forcing id: String? = nil,
         _ body: (DecodeSession) throws(CoderError) -> R
     ) throws(CoderError) -> R {

@@ -16,7 +16,7 @@ public final class CodersManager: Sendable {
     let registry: CoderRegistry
     let configuration: HostConfiguration
     /// The default limits of a session.
-    public var limits: DecodeLimits { configuration.limits }
+    package var limits: DecodeLimits { configuration.limits }
 
     init(registry: CoderRegistry, configuration: HostConfiguration) {
         self.registry = registry
@@ -26,13 +26,13 @@ public final class CodersManager: Sendable {
     // MARK: Coders
 
     /// Adds a coder with the highest precedence.
-    public func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
+    package func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
 
     /// Removes the coders with this id that were added at run time.
-    public func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
+    package func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
 
     /// Every usable coder in ascending order: the last one is asked first.
-    public var coders: [any ImageCoder] {
+    package var coders: [any ImageCoder] {
         let all = ranked(registry.snapshot) { _ in (format: nil, score: nil) }
         return all.reversed().map(\.coder)
     }
@@ -63,7 +63,7 @@ public final class CodersManager: Sendable {
     ///
     /// A plugin's coder without a matching signature is included only if no signature of any coder matches, the name's
     /// extension belongs to one of its formats, and that format has no signatures.
-    public func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
+    package func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
         candidates(for: source, forcing: id, in: registry.snapshot)
     }
 
@@ -116,7 +116,7 @@ public final class CodersManager: Sendable {
     ///
     /// - Throws: the errors of ``withSession(_:options:limits:forcing:_:)``; `.needsInput` until the header has
     ///   arrived.
-    public func openSession(
+    package func openSession(
         _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
         forcing id: String? = nil
     ) throws(CoderError) -> sending DecodeSession {

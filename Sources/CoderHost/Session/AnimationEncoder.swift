@@ -2,7 +2,7 @@ public import HostSystem
 public import ImageModel
 import ImageProcessing
 import PluginCatalogue
-public import PluginRuntime
+package import PluginRuntime
 
 /// Writes an animation one frame at a time, without keeping the frames in memory.
 ///
@@ -16,7 +16,7 @@ public import PluginRuntime
 /// - Concurrency: one thread at a time.
 public final class AnimationEncoder {
     /// The coder in use.
-    public let coder: CoderDescriptor
+    package let coder: CoderDescriptor
     private let encoder: any FrameEncoder
     package let context: SessionContext
     private let sink: OutputInspector
@@ -28,7 +28,7 @@ public final class AnimationEncoder {
     private let background: RGBAColor
     private var plan: EncodingPlan?
     /// The number of added frames.
-    public private(set) var frameCount = 0
+    package private(set) var frameCount = 0
 
     init(
         _ ranked: RankedCoder, of facts: ImageInfo, _ metadata: [MetadataBlob], _ sink: any OutputSink,
@@ -51,7 +51,7 @@ public final class AnimationEncoder {
     }
 
     /// Problems with the usable output.
-    public var warnings: [String] { context.warnings }
+    package var warnings: [String] { context.warnings }
 
     /// Adds a frame; the first one determines the pixel format, which has alpha if the properties declare it.
     ///
@@ -121,7 +121,7 @@ extension CoderError {
 
 extension CodersManager {
     /// Returns the coders that write animations in a format, best first.
-    public func animationEncoders(for format: ImageFormat) -> [RankedCoder] {
+    package func animationEncoders(for format: ImageFormat) -> [RankedCoder] {
         order(for: format).filter { $0.descriptor.roles.contains(.encodeAnimation) }
     }
 
@@ -165,7 +165,7 @@ extension CodersManager {
     }
 
     /// The formats in which animations can be written.
-    public var animationFormats: [String] {
+    package var animationFormats: [String] {
         let coders = self.coders.map(\.descriptor).filter { $0.roles.contains(.encodeAnimation) }
         return Set(coders.flatMap(\.formats).map(\.id.id)).sorted()
     }

@@ -7,7 +7,7 @@ public struct ListedItem: Sendable {
     /// The index from 0, as for ``DecodeSession/select(item:)``.
     public var index: Int
     /// The description, or the error of a damaged item.
-    public var item: Result<ImageItem, CoderError>
+    package var item: Result<ImageItem, CoderError>
 
     /// The properties, if they could be read.
     public var facts: ImageItem? { try? item.get() }
@@ -94,12 +94,12 @@ extension DecodeSession {
     }
 
     /// Returns the properties of every embedded thumbnail of the selected item.
-    public func thumbnails() throws(CoderError) -> [ImageInfo] { try thumbnailItems().compactMap { $0.facts?.info } }
+    package func thumbnails() throws(CoderError) -> [ImageInfo] { try thumbnailItems().compactMap { $0.facts?.info } }
 
     /// Decodes an embedded thumbnail of the selected item in its native format.
     ///
     /// A damaged thumbnail does not end the session.
-    public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
+    package func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
         let thumbnails = try thumbnailItems()
         guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no thumbnail \(index)") }
         return try decode(item: thumbnails[index].index)

@@ -16,14 +16,14 @@ extension DecodeSession {
     ///
     /// - Parameter frameCount: the number of frames that share a byte limit; by default the image's own count, if
     ///   known.
-    public func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
+    package func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
         -> DecodedImage
     {
         try decodeFrame(index, try shape(options, frameCount: frameCount ?? info.frameCount ?? 1))
     }
 
     /// Shapes a truncated image with options; `pixels` are from ``decodeAvailable(preferring:)``.
-    public func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+    package func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         try shaped(pixels, try shape(options))
     }
 
@@ -85,7 +85,7 @@ extension DecodeSession {
     /// Estimates the memory for decoding with these options, rounded up generously.
     ///
     /// The coder's own memory is unknown: it counts as two more images if the coder needs the whole image.
-    public func memoryEstimate(_ options: DecodeOptions) -> Int {
+    package func memoryEstimate(_ options: DecodeOptions) -> Int {
         (try? shape(options)).map(memoryEstimate) ?? Int.max / 8
     }
 

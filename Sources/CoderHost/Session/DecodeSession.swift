@@ -9,13 +9,13 @@ public import PluginRuntime
 /// - Concurrency: one thread at a time.
 public final class DecodeSession {
     /// The coder in use.
-    public let coder: CoderDescriptor
+    package let coder: CoderDescriptor
     /// The format as named by the coder.
     public let format: ImageFormat
     /// The properties of the selected item, which is the primary item until ``select(item:)``.
     public private(set) var info: ImageInfo
     /// The index of the selected item.
-    public private(set) var selectedItem = 0
+    package private(set) var selectedItem = 0
     /// The limits, options and warnings of the session.
     public let context: SessionContext
     let source: ImageSource
@@ -114,10 +114,10 @@ public final class DecodeSession {
     }
 
     /// Returns the formats that the coder supports, the native one first.
-    public func pixelFormats() throws(CoderError) -> [PixelFormat] { try sequence.decoder().pixelFormats() }
+    package func pixelFormats() throws(CoderError) -> [PixelFormat] { try sequence.decoder().pixelFormats() }
 
     /// The orientation that the caller must still apply to decoded pixels.
-    public var pendingOrientation: Orientation {
+    package var pendingOrientation: Orientation {
         info.orientationApplied ? .up : info.orientation ?? .up
     }
 
@@ -126,21 +126,21 @@ public final class DecodeSession {
     /// Returns the properties of every frame without decoding.
     ///
     /// - Throws: the error after the last complete frame; earlier frames can still be decoded.
-    public func frames() throws(CoderError) -> [FrameInfo] {
+    package func frames() throws(CoderError) -> [FrameInfo] {
         while try sequence.meetNext() != nil {}
         return knownFrames
     }
 
     /// The frames found so far; for a growing source, each call of ``findFrames()`` may add some.
-    public var knownFrames: [FrameInfo] { (0..<knownFrameCount).map { sequence.timeline[$0] } }
+    package var knownFrames: [FrameInfo] { (0..<knownFrameCount).map { sequence.timeline[$0] } }
     /// The number of frames found so far.
-    public var knownFrameCount: Int { sequence.timeline.count }
+    package var knownFrameCount: Int { sequence.timeline.count }
     func knownFrame(_ index: Int) -> FrameInfo { sequence.timeline[index] }
 
     /// Looks for further frames in the available bytes and returns the state of the list.
     ///
     /// Frames already found do not change.
-    public func findFrames() -> FrameListEnd {
+    package func findFrames() -> FrameListEnd {
         do throws(CoderError) {
             while try sequence.meetNext() != nil {}
             return .complete
@@ -150,7 +150,7 @@ public final class DecodeSession {
     }
 
     /// Returns the properties of frame `index`; nil if there are fewer frames.
-    public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
+    package func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
         if index < 0 { return nil }
         // A coder of stills is not asked for a second frame, because it would have to be reopened to decode the first
         // one. A coder of animations detects truncated data after a single frame.
@@ -160,14 +160,14 @@ public final class DecodeSession {
     }
 
     /// Whether known frame `index` needs no earlier frame, so random access can start there.
-    public func isKeyFrame(_ index: Int) -> Bool { sequence.timeline.isKeyFrame(index) }
+    package func isKeyFrame(_ index: Int) -> Bool { sequence.timeline.isKeyFrame(index) }
 
     /// Decodes the composited frame `index`.
     ///
     /// The next frame costs one frame; any other frame is replayed from the nearest key frame. A buffer that the caller
     /// still holds is never modified.
     /// - Throws: `.invalidArgument` if there is no such frame; `.needsInput` if it may still arrive.
-    public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
+    package func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
         try decodeFrame(index, keeping: { _ in false }, onTheWay: { _, _ in })
     }
 
@@ -192,7 +192,7 @@ public final class DecodeSession {
     func replayCount(of index: Int) -> Int { info.frameCount == 1 && index == 0 ? 1 : sequence.replayCount(of: index) }
 
     /// Decodes frame `index` as stored, without compositing; nil if it covers no pixel.
-    public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {
+    package func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {
         guard let frame = try frameInfo(index) else { throw .invalidArgument("there is no frame \(index)") }
         if frame.rect.isEmpty { return nil }
         try sequence.stand(at: index)
@@ -211,7 +211,7 @@ public final class DecodeSession {
     ///
     /// The pixels cover the whole canvas. Orientation is not applied.
     /// - Throws: `.truncated` for incomplete data, `.needsInput` while the source may grow; then call again.
-    public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
+    package func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
         try Self.retryOnce { () throws(CoderError) in
             guard try isWhole() else { return try sequence.image(of: 0) }
             let pixels = try begin(wanted, clean: false)
@@ -230,7 +230,7 @@ public final class DecodeSession {
     ///   them.
     /// - Throws: the error of the data, but never `.needsInput`, and `.truncated` only if there is nothing to
     ///   display.
-    public func decodeAvailable(preferring wanted: PixelFormat? = nil) throws(CoderError) -> AvailableImage? {
+    package func decodeAvailable(preferring wanted: PixelFormat? = nil) throws(CoderError) -> AvailableImage? {
         do throws(CoderError) {
             let isWhole = try isWhole()
             if info.isAnimated || !isWhole {
@@ -284,7 +284,7 @@ public final class DecodeSession {
 }
 
 /// The state of the frame list after the last frame found.
-public enum FrameListEnd: Sendable, Hashable {
+package enum FrameListEnd: Sendable, Hashable {
     /// The list is complete.
     case complete
     /// More frames may arrive.

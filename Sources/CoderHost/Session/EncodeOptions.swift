@@ -21,5 +21,5 @@ public struct EncodeOptions: Sendable, Hashable {
     public init() {}
 
     /// Creates options that contain only coder options.
-    public init(_ coder: CoderOptions) { self.coder = coder }
+    package init(_ coder: CoderOptions) { self.coder = coder }
 }

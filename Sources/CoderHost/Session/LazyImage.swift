@@ -11,11 +11,11 @@ public final class LazyImage: Sendable {
     /// The properties of the file, before size or orientation changes.
     public let info: ImageInfo
     /// The format of the file.
-    public let format: ImageFormat
+    package let format: ImageFormat
     /// The id of the coder in use.
-    public let coder: String
+    package let coder: String
     /// The decoding options.
-    public let options: DecodeOptions
+    package let options: DecodeOptions
     private let state: Mutex<State>
 
     private enum State {
@@ -39,7 +39,7 @@ public final class LazyImage: Sendable {
     }
 
     /// Whether the pixels are decoded.
-    public var isDecoded: Bool {
+    package var isDecoded: Bool {
         state.withLock { if case .decoded(.success) = $0 { true } else { false } }
     }
 

@@ -1,14 +1,14 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 import PluginCatalogue
-public import PluginRuntime
+package import PluginRuntime
 
 /// Checks options against a coder's schema before any of its code runs.
-public enum OptionCheck {
+package enum OptionCheck {
     /// Checks keys, types and ranges of options.
     ///
     /// - Throws: `.invalidArgument` with the valid keys or values.
-    public static func examine(_ options: CoderOptions, _ coder: CoderDescriptor) throws(CoderError) {
+    package static func examine(_ options: CoderOptions, _ coder: CoderDescriptor) throws(CoderError) {
         for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
             let possible = coder.options.filter(\.scope.includesEncoding)
             guard let option = possible.first(where: { $0.key == key }) else {
@@ -51,7 +51,7 @@ public enum OptionCheck {
     /// Parses the text of an option according to the schema.
     ///
     /// - Throws: `.invalidArgument`.
-    public static func parse(
+    package static func parse(
         _ text: String, for key: String, _ coder: CoderDescriptor
     ) throws(CoderError) -> OptionValue {
         guard let option = coder.options.first(where: { $0.key == key }) else {
@@ -76,7 +76,7 @@ public enum OptionCheck {
     }
 
     /// Returns the known word closest to a mistyped one; nil if none is close.
-    public static func nearest(_ word: String, _ known: [String]) -> String? {
+    package static func nearest(_ word: String, _ known: [String]) -> String? {
         let scored = known.map { (distance(Array(word.utf8), Array($0.utf8)), $0) }
         guard let best = scored.min(by: { $0.0 < $1.0 }), best.0 <= max(1, word.utf8.count / 3) else { return nil }
         return best.1

@@ -5,7 +5,22 @@ public import PluginRuntime
 public struct RewriteOptions: Sendable, Hashable {
     /// A part of the metadata.
     public enum Part: String, Sendable, Hashable, CaseIterable {
-        case exif, gps, thumbnail, xmp, icc, iptc, comment, other
+        /// The Exif metadata, with position and thumbnail.
+        case exif
+        /// The position of the camera.
+        case gps
+        /// The embedded thumbnail.
+        case thumbnail
+        /// The XMP packet.
+        case xmp
+        /// The ICC profile.
+        case icc
+        /// The IPTC metadata.
+        case iptc
+        /// The text.
+        case comment
+        /// All other metadata.
+        case other
 
         /// The kind of metadata that the part covers completely; nil for a part of Exif.
         var kind: MetadataBlob.Kind? {
@@ -41,11 +56,11 @@ public struct RewriteOptions: Sendable, Hashable {
 /// The result of a rewrite.
 public struct RewriteReport: Sendable {
     /// The format of the file.
-    public var format: ImageFormat
+    package var format: ImageFormat
     /// The id of the coder that rewrote the file.
-    public var coder: String
+    package var coder: String
     /// The size of the stored image in the output.
-    public var size: PixelSize
+    package var size: PixelSize
     /// Problems with the usable output.
     public var warnings: [String]
     /// Where the coder ran; nil for the host's own coders.

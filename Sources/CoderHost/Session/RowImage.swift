@@ -1,5 +1,5 @@
 public import ImageModel
-public import ImageProcessing
+package import ImageProcessing
 import PluginRuntime
 
 /// An image whose rows are decoded on demand, with one band in memory at a time.
@@ -7,15 +7,15 @@ import PluginRuntime
 /// - Concurrency: one thread at a time, the thread of its session.
 public struct RowImage {
     /// The properties, with the size and format of the rows.
-    public var info: ImageInfo
+    package var info: ImageInfo
     /// The metadata of the file.
-    public var metadata: [MetadataBlob]
+    package var metadata: [MetadataBlob]
     /// The rows, decoded on demand.
-    public let rows: any RowSource
+    package let rows: any RowSource
     /// The format of the file.
-    public let format: ImageFormat
+    package let format: ImageFormat
     /// The id of the coder that decodes it.
-    public let coder: String
+    package let coder: String
 
     /// The approximate bytes of a band, which fits into the second-level cache.
     static let bytesPerBand = 1280 << 10

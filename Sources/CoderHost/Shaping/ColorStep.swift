@@ -44,7 +44,7 @@ struct ColorStep: Sendable {
 
 extension DecodedImage {
     /// The color space of the pixel values.
-    public var colorProfile: ColorProfile { ColorProfile(of: info, metadata: metadata) }
+    package var colorProfile: ColorProfile { ColorProfile(of: info, metadata: metadata) }
 
     /// Converts the colors to another space, and updates properties and metadata.
     ///

@@ -15,7 +15,7 @@ public struct DecodeOptions: Sendable, Hashable {
     /// The part that the fit `.cover` keeps; all frames of an animation keep the part that the first one decides.
     public var cropPosition = CropPosition.center
     /// The filter for resizing.
-    public var resampling = Resampling()
+    package var resampling = Resampling()
     /// Whether to use an embedded thumbnail if it is large enough and decoding the image is expensive.
     public var usesEmbeddedThumbnail = true
     /// Whether pixels are turned upright.
@@ -42,7 +42,7 @@ public struct DecodeOptions: Sendable, Hashable {
     }
 
     /// Returns options that limit the bytes of the pixels.
-    public static func limited(toBytes limit: Int) -> DecodeOptions {
+    package static func limited(toBytes limit: Int) -> DecodeOptions {
         var options = DecodeOptions()
         options.size = .limited(toBytes: limit)
         return options

@@ -1,9 +1,9 @@
-public import ImageModel
-public import ImageProcessing
+package import ImageModel
+package import ImageProcessing
 
 extension DecodedImage {
     /// Reduces the image so that it fits into a box when upright.
-    public mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
+    package mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
         var options = DecodeOptions.thumbnail(box)
         options.resampling = how
         info.size = pixels.size

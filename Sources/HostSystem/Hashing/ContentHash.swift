@@ -1,16 +1,16 @@
 /// The SHA-256 of a file, which identifies a plugin for trust, signatures and quarantine.
-public struct ContentHash: Sendable, Hashable, CustomStringConvertible {
+package struct ContentHash: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the hash.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Creates a hash; nil unless there are exactly 32 bytes.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 
     /// Parses 64 lower-case hexadecimal digits.
-    public init?(hex text: some StringProtocol) {
+    package init?(hex text: some StringProtocol) {
         guard let bytes = hexBytes(text), bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
@@ -32,7 +32,7 @@ public struct ContentHash: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The hash as 64 lower-case hexadecimal digits, in the format of `sha256sum`.
-    public var description: String { SHA256.hex(bytes) }
+    package var description: String { SHA256.hex(bytes) }
     /// The first 16 digits, enough to distinguish files by name.
     package var prefix: String { String(description.prefix(16)) }
 }

@@ -4,10 +4,10 @@ import ImageModel
 public struct CalibratedColor: Sendable, Hashable {
     /// The exponent of the encoder.
     /// - Units: 1/100 000.
-    public let gamma: UInt32
+    package let gamma: UInt32
     /// The x and y of white, red, green and blue; nil means those of sRGB.
     /// - Units: 1/100 000.
-    public let chromaticities: [UInt32]?
+    package let chromaticities: [UInt32]?
 
     /// The values of sRGB.
     static let sRGB: (gamma: UInt32, chromaticities: [UInt32]) = (
@@ -20,7 +20,7 @@ public struct CalibratedColor: Sendable, Hashable {
     ///
     /// A gamma without chromaticities uses those of sRGB. Chromaticities without a gamma do not define stored numbers.
     /// Chromaticities that define no color space are ignored.
-    public init?(gamma: UInt32?, chromaticities: [UInt32]? = nil) {
+    package init?(gamma: UInt32?, chromaticities: [UInt32]? = nil) {
         // Valid exponents are 0.1 … 10; other values come from writers that used the wrong unit.
         guard let gamma, (10_000...1_000_000).contains(gamma) else { return nil }
         func isNear(_ a: UInt32, _ b: UInt32, _ tolerance: Int) -> Bool { abs(Int(a) - Int(b)) <= tolerance }

@@ -18,7 +18,7 @@ public enum ColorProfile: Sendable, Hashable {
     /// The order is that of PNG (3rd edition, 4.3); other formats have fewer of these: preferred code points (cICP in
     /// PNG), the profile, other code points (sRGB in PNG), then gamma with primaries. Unspecified code points are
     /// ignored, and CMYK has no code points.
-    public init(of info: ImageInfo, metadata: [MetadataBlob]) {
+    package init(of info: ImageInfo, metadata: [MetadataBlob]) {
         let points = info.nativeFormat.channels == .cmyk ? nil : info.color.codePoints.flatMap(Self.init(points:))
         if let points, info.color.prefersCodePoints {
             self = points
@@ -51,7 +51,7 @@ public enum ColorProfile: Sendable, Hashable {
     }
 
     /// Whether the colors can be brighter than screen white, so that no matrix converts them to sRGB.
-    public var isHighDynamicRange: Bool {
+    package var isHighDynamicRange: Bool {
         switch self {
         case .codePoints(let points): TransferCurve(code: points.transfer)?.isHighDynamicRange ?? false
         case .icc(let bytes):

@@ -1,5 +1,5 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 
 /// Converts colors from one color space and pixel format to another, row by row.
 ///
@@ -9,13 +9,13 @@ public import ImageModel
 /// profile, or one for other pixels (for example RGB for gray pixels), is ignored with a ``warning``.
 ///
 /// - Concurrency: any number of threads at once.
-public final class ColorTransform: Sendable {
+package final class ColorTransform: Sendable {
     /// The pixel format of the source.
-    public let sourceFormat: PixelFormat
+    package let sourceFormat: PixelFormat
     /// The pixel format of the target.
-    public let targetFormat: PixelFormat
+    package let targetFormat: PixelFormat
     /// The reason why the source's profile was not used.
-    public let warning: String?
+    package let warning: String?
     private let engine: Engine
     /// The last step, if the target is gray and the transform yields colors.
     private let gray: (format: PixelFormat, row: RowConverter)?
@@ -28,18 +28,18 @@ public final class ColorTransform: Sendable {
     }
 
     /// Whether sample values change their meaning; otherwise at most their storage changes.
-    public var changesColors: Bool {
+    package var changesColors: Bool {
         if case .repack = engine { sourceFormat.channels == .cmyk && targetFormat.channels != .cmyk } else { true }
     }
 
     /// Whether rows are returned unchanged.
-    public var isIdentity: Bool { !changesColors && sourceFormat == targetFormat }
+    package var isIdentity: Bool { !changesColors && sourceFormat == targetFormat }
 
     /// Prepares a transform; ``ColorTransformCache`` keeps prepared transforms.
     ///
     /// - Throws: `.unsupportedFeature` for a target that cannot be made from the source: CMYK without a profile, PQ and
     ///   HLG, or a format without alpha for a transparent image; `.invalidArgument` for a damaged target profile.
-    public init(
+    package init(
         from source: ColorProfile, _ sourceFormat: PixelFormat, to target: ColorProfile, _ targetFormat: PixelFormat,
         toneMapping: ToneMapping = .standard
     ) throws(CoderError) {
@@ -84,7 +84,7 @@ public final class ColorTransform: Sendable {
     /// Converts `count` pixels.
     ///
     /// - Shape: both spans have at least the bytes of `count` pixels.
-    public func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
+    package func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
         precondition(count >= 0 && source.byteCount >= count * sourceFormat.bytesPerPixel)
         precondition(target.byteCount >= count * targetFormat.bytesPerPixel)
         guard let gray else { return run(source, &target, targetFormat, count: count) }

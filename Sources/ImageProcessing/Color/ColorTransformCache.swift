@@ -1,12 +1,12 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 import Synchronization
 
 /// Keeps recently used color transforms for all sessions.
 ///
 /// Preparing a transform takes from 0.1 ms (code points) to about 10 ms (printer tables). Images from one camera or one
 /// site usually share a profile.
-public final class ColorTransformCache: Sendable {
+package final class ColorTransformCache: Sendable {
     private struct Key: Hashable {
         var source, target: ColorProfile
         var sourceFormat, targetFormat: PixelFormat
@@ -35,21 +35,21 @@ public final class ColorTransformCache: Sendable {
     ///
     /// - Parameter maxCount: the number of transforms to keep; a large one takes 0.3 MiB.
     /// - Parameter maxBytes: the number of profile bytes to keep.
-    public init(maxCount: Int = 32, maxBytes: Int = 16 << 20) {
+    package init(maxCount: Int = 32, maxBytes: Int = 16 << 20) {
         self.maxCount = maxCount
         maxCost = maxBytes
     }
 
     /// The cache shared by all sessions.
-    public static let shared = ColorTransformCache()
+    package static let shared = ColorTransformCache()
 
     /// The number of cache hits and misses.
-    public var statistics: (hits: Int, misses: Int) { state.withLock { ($0.hits, $0.misses) } }
+    package var statistics: (hits: Int, misses: Int) { state.withLock { ($0.hits, $0.misses) } }
 
     /// Returns a cached transform, or prepares one.
     ///
     /// - Throws: as ``ColorTransform``; errors are not cached.
-    public func transform(
+    package func transform(
         from source: ColorProfile, _ sourceFormat: PixelFormat, to target: ColorProfile, _ targetFormat: PixelFormat,
         toneMapping: ToneMapping = .standard
     ) throws(CoderError) -> ColorTransform {

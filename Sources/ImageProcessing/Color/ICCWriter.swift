@@ -81,7 +81,7 @@ extension ColorProfile {
     /// Returns a profile to store in a file: the ICC profile itself, or a small one made of a matrix and a curve.
     ///
     /// Returns nil for PQ and HLG, which such a profile cannot describe, and for CMYK.
-    public func iccBytes(isGray: Bool = false) -> [UInt8]? {
+    package func iccBytes(isGray: Bool = false) -> [UInt8]? {
         if case .icc(let bytes) = self { return bytes }
         guard let model else { return nil }
         return ICCWriter.profile(model, name: profileName, isGray: isGray)

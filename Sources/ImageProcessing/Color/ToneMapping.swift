@@ -6,22 +6,22 @@ import Glibc
 /// blue. The other two keep their ratio to it, so hues stay and nothing clips below the peak. With the standard peak,
 /// diffuse white of 203 cd/m² (BT.2408) becomes 0.78 of the screen's white; light below 88 cd/m² is unchanged. HLG is
 /// first rendered for a screen of 1000 cd/m² (BT.2100, system gamma 1.2), independent of `peak`.
-public struct ToneMapping: Sendable, Hashable {
+package struct ToneMapping: Sendable, Hashable {
     /// The brightest light of the image; brighter light is clipped.
     /// - Units: cd/m².
-    public var peak: Double
+    package var peak: Double
     /// The light that the white of the screen represents.
     /// - Units: cd/m².
-    public var white: Double
+    package var white: Double
 
     /// Creates a mapping with a peak and a white in cd/m².
-    public init(peak: Double = 1000, white: Double = 203) {
+    package init(peak: Double = 1000, white: Double = 203) {
         self.peak = peak.isFinite ? min(max(peak, 1), 10_000) : 1000
         self.white = white.isFinite ? min(max(white, 1), 10_000) : 203
     }
 
     /// The mapping with a peak of 1000 cd/m² and a white of 203 cd/m².
-    public static let standard = ToneMapping()
+    package static let standard = ToneMapping()
 
     /// Returns light relative to screen white (1.0), from light in units of 10 000 cd/m².
     func mapped(_ light: Double, peak: Double) -> Double {

@@ -8,33 +8,33 @@ public import ImageModel
 /// image is not opaque. Stored values are compared; color profiles and orientation are not applied.
 public struct ImageComparison: Sendable, Hashable {
     /// The position of a differing sample.
-    public struct Place: Sendable, Hashable {
+    package struct Place: Sendable, Hashable {
         /// The column.
-        public var x: Int
+        package var x: Int
         /// The row.
-        public var y: Int
+        package var y: Int
         /// The channel: 0 red, 1 green, 2 blue, 3 alpha.
-        public var channel: Int
+        package var channel: Int
     }
 
     /// The size of the images.
-    public let size: PixelSize
+    package let size: PixelSize
     /// The number of bits in a compared sample: 8 or 16.
-    public let bits: Int
+    package let bits: Int
     /// The number of compared channels: 3, or 4 if alpha counts.
-    public let channelCount: Int
+    package let channelCount: Int
     /// The number of pixels with at least one different sample.
-    public let differingPixels: Int
+    package let differingPixels: Int
     /// The largest difference of two samples.
     ///
-    /// - Units: sample steps, 0 to 255 or 65535, as for ``meanAbsoluteError``.
+    /// - Units: sample steps, 0 to 255 or 65535.
     public let maximum: Int
     /// The first position of ``maximum``, row by row; nil if the images are equal.
-    public let place: Place?
+    package let place: Place?
     /// The mean of the absolute differences.
-    public let meanAbsoluteError: Double
+    package let meanAbsoluteError: Double
     /// The mean of the squared differences.
-    public let meanSquaredError: Double
+    package let meanSquaredError: Double
     /// The structural similarity, 1 for equal images; nil if not measured.
     public let ssim: Double?
 
@@ -77,7 +77,7 @@ public struct ImageComparison: Sendable, Hashable {
     /// A sample is the larger of the color and alpha differences, times `gain`, at most white.
     /// - Shape: RGB, 8 or 16 bits as compared.
     /// - Throws: as ``init(_:_:measuresSSIM:)``, and `.outOfMemory`.
-    public static func image(_ a: PixelBuffer, _ b: PixelBuffer, gain: Int = 1) throws(CoderError) -> PixelBuffer {
+    package static func image(_ a: PixelBuffer, _ b: PixelBuffer, gain: Int = 1) throws(CoderError) -> PixelBuffer {
         let pair = try ComparedPair(a, b)
         let result = try PixelBufferPool.shared.take(a.size, pair.bits == 8 ? .rgb8 : .rgb16, clean: false)
         pair.each { y, a, b in

@@ -1,9 +1,10 @@
 import Glibc
 import HostSystem
-public import ImageModel
+package import ImageModel
 
 /// The part of an image that a crop keeps.
 public enum CropPosition: String, Sendable, Hashable, CaseIterable {
+    /// The middle.
     case center
     /// The part with the strongest edges and colors, and with skin tones.
     case attention
@@ -14,7 +15,7 @@ public enum CropPosition: String, Sendable, Hashable, CaseIterable {
     ///
     /// The analysis uses 8-bit gray or RGB; other formats are converted first.
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
-    public func window(in buffer: PixelBuffer, size: PixelSize) throws(CoderError) -> PixelRect {
+    package func window(in buffer: PixelBuffer, size: PixelSize) throws(CoderError) -> PixelRect {
         let size = PixelSize(min(size.width, buffer.size.width), min(size.height, buffer.size.height))
         let room = PixelSize(buffer.size.width - size.width, buffer.size.height - size.height)
         let middle = PixelRect(x: room.width / 2, y: room.height / 2, width: size.width, height: size.height)

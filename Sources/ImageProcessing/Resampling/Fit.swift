@@ -1,4 +1,4 @@
-public import ImageModel
+package import ImageModel
 
 /// The way an image is fitted into a box of another shape.
 public enum Fit: String, Sendable, Hashable, CaseIterable {
@@ -14,14 +14,14 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
     case outside
 
     /// The scaled size of an image, and the size of the result after cropping or padding.
-    public struct Layout: Sendable, Hashable {
+    package struct Layout: Sendable, Hashable {
         /// The size to which the image is scaled.
-        public var scaled: PixelSize
+        package var scaled: PixelSize
         /// The size after cropping or padding.
-        public var result: PixelSize
+        package var result: PixelSize
 
         /// Creates a layout.
-        public init(scaled: PixelSize, result: PixelSize) {
+        package init(scaled: PixelSize, result: PixelSize) {
             self.scaled = scaled
             self.result = result
         }
@@ -32,7 +32,7 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
     /// - Parameters:
     ///   - box: a side of 0 is derived from the other side.
     ///   - mayEnlarge: if false, no side becomes longer; `.contain` still pads to the box.
-    public func layout(_ size: PixelSize, in box: PixelSize, mayEnlarge: Bool = false) -> Layout {
+    package func layout(_ size: PixelSize, in box: PixelSize, mayEnlarge: Bool = false) -> Layout {
         if size.isEmpty || box.width <= 0 && box.height <= 0 { return Layout(scaled: size, result: size) }
         if box.width <= 0 || box.height <= 0 {
             // One side is given: the other side follows from the image's shape, and all cases are the same.

@@ -1,15 +1,15 @@
-public import ImageModel
+package import ImageModel
 
 /// An image at another size, computed row by row from a source that is read once, from the top.
 ///
 /// After an error from the source, the caller can request the same row again once the source is ready.
 ///
 /// - Concurrency: one thread at a time.
-public final class ResampledRows: RowSource {
+package final class ResampledRows: RowSource {
     /// The size of the result.
-    public let size: PixelSize
+    package let size: PixelSize
     /// The format of the source and the result.
-    public var format: PixelFormat { source.format }
+    package var format: PixelFormat { source.format }
 
     private let source: any RowSource
     private let across: ResamplingAxis
@@ -24,7 +24,7 @@ public final class ResampledRows: RowSource {
     /// Prepares a resampling of a source, or of a window of it.
     ///
     /// - Throws: `.invalidArgument` for an empty size or a window that is not within the source, `.outOfMemory`.
-    public init(
+    package init(
         _ source: any RowSource, window: SourceWindow? = nil, to size: PixelSize, _ how: Resampling = Resampling()
     ) throws(CoderError) {
         guard !source.size.isEmpty, !size.isEmpty, size.width <= Int32.max, size.height <= Int32.max else {
@@ -54,7 +54,7 @@ public final class ResampledRows: RowSource {
     }
 
     /// Calls `body` with row `y`, which is computed from the source's rows.
-    public func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
+    package func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
         guard y < size.height, y >= current, y >= 0 else {
             throw CoderError(.misuse, "row \(y) was asked for after row \(current) of \(size.height)")
         }

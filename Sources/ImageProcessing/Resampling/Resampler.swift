@@ -1,17 +1,17 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 
 /// Changes the size of images.
 ///
 /// The result has the source's format. Straight alpha is multiplied in before and divided out after, so the color of
 /// transparent pixels does not bleed; fully transparent pixels of the result have color 0. If the size stays the same,
 /// the result is a copy. Besides the result, memory holds only the source rows of one target row.
-public enum Resampler {
+package enum Resampler {
     /// Returns the image, or a part of it, at another size.
     ///
     /// - Throws: `.invalidArgument` for empty sizes or a part outside of the source, `.outOfMemory`, and the errors of
     ///   the source.
-    public static func resample(
+    package static func resample(
         _ source: any RowSource, crop: PixelRect? = nil, to size: PixelSize, _ how: Resampling = Resampling()
     ) throws(CoderError) -> PixelBuffer {
         try resample(source, window: crop.map { SourceWindow($0) }, to: size, how, pool: .shared)
@@ -31,7 +31,7 @@ public enum Resampler {
     /// Fills a buffer that has the new size and the source's format.
     ///
     /// - Throws: as the other variants, and `.invalidArgument` for another format. Rows before an error are written.
-    public static func resample(
+    package static func resample(
         _ source: any RowSource, crop: PixelRect? = nil, into target: PixelBuffer, _ how: Resampling = Resampling()
     ) throws(CoderError) {
         guard target.format == source.format else {

@@ -1,7 +1,7 @@
-public import ImageModel
+package import ImageModel
 
 /// The weighting of source pixels in a target pixel.
-public enum ResamplingFilter: String, Sendable, Hashable, CaseIterable {
+package enum ResamplingFilter: String, Sendable, Hashable, CaseIterable {
     /// The source pixel under the target pixel's center.
     case nearest
     /// The mean of the covered area.
@@ -25,35 +25,35 @@ public enum ResamplingFilter: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The method for changing an image's size.
-public struct Resampling: Sendable, Hashable {
+package struct Resampling: Sendable, Hashable {
     /// The filter.
-    public var filter: ResamplingFilter
+    package var filter: ResamplingFilter
     /// Whether light is mixed instead of stored values, which are taken as sRGB. Slower, but thin bright lines stay
     /// bright.
     ///
     /// CMYK is mixed by stored values.
-    public var linearLight: Bool
+    package var linearLight: Bool
 
     /// Creates a method, by default with the Lanczos filter.
-    public init(filter: ResamplingFilter = .lanczos3, linearLight: Bool = false) {
+    package init(filter: ResamplingFilter = .lanczos3, linearLight: Bool = false) {
         self.filter = filter
         self.linearLight = linearLight
     }
 }
 
 /// A part of an image whose edges may lie within pixels.
-public struct SourceWindow: Sendable, Hashable, CustomStringConvertible {
+package struct SourceWindow: Sendable, Hashable, CustomStringConvertible {
     /// The left edge.
-    public var x: Double
+    package var x: Double
     /// The top edge.
-    public var y: Double
+    package var y: Double
     /// The width in pixels.
-    public var width: Double
+    package var width: Double
     /// The height in pixels.
-    public var height: Double
+    package var height: Double
 
     /// Creates a window.
-    public init(x: Double, y: Double, width: Double, height: Double) {
+    package init(x: Double, y: Double, width: Double, height: Double) {
         self.x = x
         self.y = y
         self.width = width
@@ -61,10 +61,10 @@ public struct SourceWindow: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Creates a window on whole pixels.
-    public init(_ rect: PixelRect) {
+    package init(_ rect: PixelRect) {
         self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
     }
 
     /// The value as text.
-    public var description: String { "\(width)x\(height)+\(x)+\(y)" }
+    package var description: String { "\(width)x\(height)+\(x)+\(y)" }
 }

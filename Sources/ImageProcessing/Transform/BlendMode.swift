@@ -6,7 +6,7 @@ import CPixelKernels
 /// never exceeds its alpha. Only ``normal`` is computed in integers.
 ///
 /// - Source: Porter and Duff, "Compositing Digital Images" (1984); W3C, "Compositing and Blending Level 1".
-public enum BlendMode: String, Sendable, Hashable, CaseIterable {
+package enum BlendMode: String, Sendable, Hashable, CaseIterable {
     /// S + D(1 − s), "source over".
     case normal
     case clear

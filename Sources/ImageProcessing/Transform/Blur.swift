@@ -9,7 +9,7 @@ public struct Blur: ImageTransformer, Hashable {
     /// The standard deviation, 0 … 1000; 0 leaves the image unchanged.
     ///
     /// - Units: pixels
-    public var radius: Double
+    package var radius: Double
 
     /// Creates a blur.
     public init(radius: Double) { self.radius = radius }

@@ -5,7 +5,7 @@ public import ImageModel
 /// The result is limited to the image; a rectangle completely outside of it is an error.
 public struct Cropping: ImageTransformer, Hashable {
     /// The rectangle to keep.
-    public var rect: PixelRect
+    package var rect: PixelRect
 
     /// Creates a crop.
     public init(_ rect: PixelRect) { self.rect = rect }

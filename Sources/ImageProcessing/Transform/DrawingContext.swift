@@ -1,4 +1,4 @@
-public import ImageModel
+package import ImageModel
 
 /// A small canvas for drawing rectangles, images and rounded lines.
 ///
@@ -6,20 +6,20 @@ public import ImageModel
 /// premultiplied 16-bit samples; edges between pixels are antialiased.
 /// - Throws: `.invalidArgument` for numbers that are not finite.
 /// - Concurrency: one thread at a time.
-public final class DrawingContext {
+package final class DrawingContext {
     /// The number of pixels per point.
-    public let scale: Double
+    package let scale: Double
     /// The size of the canvas: the size in points times the scale, rounded up.
-    public let pixelSize: PixelSize
+    package let pixelSize: PixelSize
     /// Whether the canvas starts black and its image has no alpha; otherwise it starts transparent.
-    public let isOpaque: Bool
+    package let isOpaque: Bool
     private let canvas: PixelBuffer
     private var clips: [RoundedShape] = []
 
     /// Creates a canvas with a size in points.
     ///
     /// - Throws: `.invalidArgument` for a size that is empty or too large, `.outOfMemory`.
-    public convenience init(size: PointSize, scale: Double = 1, isOpaque: Bool = false) throws(CoderError) {
+    package convenience init(size: PointSize, scale: Double = 1, isOpaque: Bool = false) throws(CoderError) {
         try check(scale, "a scale", in: 1e-6...1e6)
         let (width, height) = ((size.width * scale).rounded(.up), (size.height * scale).rounded(.up))
         let sides = 1.0...2_147_483_647.0
@@ -42,12 +42,12 @@ public final class DrawingContext {
     }
 
     /// Fills a rectangle with a color.
-    public func fill(_ rect: PointRect, with color: RGBAColor, blendMode: BlendMode = .normal) throws(CoderError) {
+    package func fill(_ rect: PointRect, with color: RGBAColor, blendMode: BlendMode = .normal) throws(CoderError) {
         paint(RoundedShape(try pixels(rect)), within: try pixels(rect), color, blendMode)
     }
 
     /// Fills a rectangle with rounded corners.
-    public func fill(
+    package func fill(
         _ rect: PointRect, radius: Double, corners: RectCorners = .all, with color: RGBAColor,
         blendMode: BlendMode = .normal
     ) throws(CoderError) {
@@ -57,13 +57,13 @@ public final class DrawingContext {
     }
 
     /// Makes a rectangle transparent, or black in an opaque context.
-    public func clear(_ rect: PointRect) throws(CoderError) {
+    package func clear(_ rect: PointRect) throws(CoderError) {
         let nothing = RGBAColor(red: 0, green: 0, blue: 0, alpha: isOpaque ? 255 : 0)
         try fill(rect, with: nothing, blendMode: .copy)
     }
 
     /// Draws a line along a rectangle with rounded corners, half of its width on either side.
-    public func stroke(
+    package func stroke(
         _ rect: PointRect, radius: Double = 0, corners: RectCorners = .all, lineWidth: Double = 1,
         with color: RGBAColor, blendMode: BlendMode = .normal
     ) throws(CoderError) {
@@ -76,19 +76,19 @@ public final class DrawingContext {
     }
 
     /// Restricts further drawing to a rectangle with rounded corners, in addition to earlier clips.
-    public func clip(to rect: PointRect, radius: Double = 0, corners: RectCorners = .all) throws(CoderError) {
+    package func clip(to rect: PointRect, radius: Double = 0, corners: RectCorners = .all) throws(CoderError) {
         try checkLength(radius, "a radius")
         clips.append(RoundedShape(try pixels(rect), radius: radius * scale, corners: corners))
     }
 
     /// Removes all clips.
-    public func resetClip() { clips = [] }
+    package func resetClip() { clips = [] }
 
     /// Draws an image into a rectangle, resized if its size differs; the rectangle's edges are rounded to whole pixels.
     ///
     /// - Parameter alpha: 0 … 1.
     /// - Throws: also `.unsupportedFeature` for float samples, `.outOfMemory`.
-    public func draw(
+    package func draw(
         _ image: PixelBuffer, in rect: PointRect, blendMode: BlendMode = .normal, alpha: Double = 1
     ) throws(CoderError) {
         let area = try pixels(rect)
@@ -103,7 +103,7 @@ public final class DrawingContext {
     /// Draws an image with its top left corner at a point; one image pixel covers one canvas pixel.
     ///
     /// - Throws: also `.unsupportedFeature` for float samples, `.outOfMemory`.
-    public func draw(
+    package func draw(
         _ image: PixelBuffer, x: Double, y: Double, blendMode: BlendMode = .normal, alpha: Double = 1
     ) throws(CoderError) {
         let place = try pixels(PointRect(x: x, y: y, width: 0, height: 0))
@@ -113,7 +113,7 @@ public final class DrawingContext {
     /// Returns a copy of the canvas: RGBA8 with straight alpha, or opaque if the context is.
     ///
     /// - Throws: `.outOfMemory`.
-    public func image() throws(CoderError) -> PixelBuffer {
+    package func image() throws(CoderError) -> PixelBuffer {
         try image(PixelFormat(.rgba, alpha: isOpaque ? .opaque : .straight))
     }
 

@@ -3,9 +3,9 @@ public import ImageModel
 /// Mirrors an image by moving pixels, in every format.
 public struct Flipping: ImageTransformer, Hashable {
     /// Whether left and right are exchanged.
-    public var isHorizontal: Bool
+    package var isHorizontal: Bool
     /// Whether top and bottom are exchanged.
-    public var isVertical: Bool
+    package var isVertical: Bool
 
     /// Creates a transformer that mirrors in the given directions.
     public init(horizontal: Bool = false, vertical: Bool = false) {

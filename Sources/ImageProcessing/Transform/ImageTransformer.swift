@@ -22,7 +22,7 @@ public protocol ImageTransformer: Sendable {
 /// A transformer that applies several transformers in order.
 public struct Pipeline: ImageTransformer, Hashable {
     /// The transformers in their order.
-    public var transformers: [any ImageTransformer]
+    package var transformers: [any ImageTransformer]
 
     /// Creates a pipeline from an array of transformers.
     public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }

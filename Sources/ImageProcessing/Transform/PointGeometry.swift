@@ -1,22 +1,22 @@
 /// A width and a height in points, which may be fractions of pixels.
-public struct PointSize: Sendable, Hashable {
+package struct PointSize: Sendable, Hashable {
     /// The sides in points.
-    public var width, height: Double
+    package var width, height: Double
 
     /// Creates a size in points.
-    public init(_ width: Double, _ height: Double) {
+    package init(_ width: Double, _ height: Double) {
         self.width = width
         self.height = height
     }
 }
 
 /// A rectangle in points; `x` grows to the right, `y` downwards.
-public struct PointRect: Sendable, Hashable {
+package struct PointRect: Sendable, Hashable {
     /// The corner and the sides in points.
-    public var x, y, width, height: Double
+    package var x, y, width, height: Double
 
     /// Creates a rectangle in points.
-    public init(x: Double, y: Double, width: Double, height: Double) {
+    package init(x: Double, y: Double, width: Double, height: Double) {
         self.x = x
         self.y = y
         self.width = width
@@ -24,10 +24,10 @@ public struct PointRect: Sendable, Hashable {
     }
 
     /// Creates a rectangle at the origin.
-    public init(_ size: PointSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
+    package init(_ size: PointSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
 
     /// Returns the rectangle with every edge moved inwards.
-    public func inset(by distance: Double) -> PointRect {
+    package func inset(by distance: Double) -> PointRect {
         PointRect(x: x + distance, y: y + distance, width: width - 2 * distance, height: height - 2 * distance)
     }
 }

@@ -15,9 +15,9 @@ public struct Resizing: ImageTransformer, Hashable {
     }
 
     /// The size of the result.
-    public var size: PixelSize
+    package var size: PixelSize
     /// The way the image is fitted.
-    public var mode: Mode
+    package var mode: Mode
 
     /// Creates a transformer that resizes to `size`.
     public init(_ size: PixelSize, mode: Mode = .fill) {

@@ -10,9 +10,9 @@ public struct Rotation: ImageTransformer, Hashable {
     /// The angle, counterclockwise.
     ///
     /// - Units: radians
-    public var angle: Double
+    package var angle: Double
     /// Whether the canvas grows to hold the whole image; otherwise it keeps its size.
-    public var fitsSize: Bool
+    package var fitsSize: Bool
 
     /// Creates a rotation by an angle in radians, counterclockwise.
     public init(radians angle: Double, fitsSize: Bool = true) {

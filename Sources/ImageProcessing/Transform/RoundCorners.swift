@@ -11,15 +11,15 @@ public struct RoundCorners: ImageTransformer, Hashable {
     /// The radius of the corners.
     ///
     /// - Units: pixels
-    public var radius: Double
+    package var radius: Double
     /// The corners to round.
-    public var corners: RectCorners
+    package var corners: RectCorners
     /// The width of the border; 0 for no border.
     ///
     /// - Units: pixels
-    public var borderWidth: Double
+    package var borderWidth: Double
     /// The color of the border.
-    public var borderColor: RGBAColor
+    package var borderColor: RGBAColor
 
     /// Creates a transformer that rounds corners, without a border by default.
     public init(

@@ -6,12 +6,15 @@ public import ImageModel
 /// pixels transparent.
 public struct Tint: ImageTransformer, Hashable {
     /// The color.
-    public var color: RGBAColor
+    package var color: RGBAColor
     /// The blend mode; ``BlendMode/sourceIn`` fills the image's shape with the color.
-    public var blendMode: BlendMode
+    package var blendMode: BlendMode
+
+    /// Creates a tint that fills the shape of the image with a color.
+    public init(_ color: RGBAColor) { self.init(color, blendMode: .sourceIn) }
 
     /// Creates a tint.
-    public init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
+    package init(_ color: RGBAColor, blendMode: BlendMode) {
         self.color = color
         self.blendMode = blendMode
     }

@@ -1,10 +1,10 @@
-public import ImageModel
+package import ImageModel
 
 /// Returns the cache key of a transformed image: inserts "-" and the transformer's key before the file extension.
 ///
 /// Only the path of a URL changes; scheme, credentials, host, query and fragment stay. The key is appended to a name
 /// without an extension, a dot file, or a name that ends in a dot. A URL without a path gets one.
-public func transformedKey(_ key: String, _ transformerKey: String) -> String {
+package func transformedKey(_ key: String, _ transformerKey: String) -> String {
     let place = insertionPlace(key.utf8Span.span)
     let index = key.utf8.index(key.startIndex, offsetBy: place.offset)
     // One allocation: this is the cost of a lookup in a memory cache.
@@ -18,7 +18,7 @@ public func transformedKey(_ key: String, _ transformerKey: String) -> String {
 }
 
 /// Returns the cache key of an image decoded within a size; a transformer's key follows it.
-public func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio: Bool) -> String {
+package func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio: Bool) -> String {
     // String interpolation would take as long as the rest of the function.
     var text = "Thumbnail("
     text += String(size.width)

@@ -1,33 +1,33 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 
 /// The description of a plugin that its file declares, read without running code.
 public struct PluginManifest: Sendable, Hashable {
     /// A library that the plugin uses.
-    public struct Library: Sendable, Hashable {
+    package struct Library: Sendable, Hashable {
         /// The name of the library.
-        public var name: String
+        package var name: String
         /// The version of the library.
-        public var version: String
+        package var version: String
     }
 
     /// A format that a coder supports.
-    public struct Format: Sendable, Hashable {
+    package struct Format: Sendable, Hashable {
         /// The format.
-        public var id: ImageFormat
+        package var id: ImageFormat
         /// The display name.
-        public var name: String
+        package var name: String
         /// The MIME types, preferred one first.
-        public var mimeTypes: [String]
+        package var mimeTypes: [String]
         /// The file name extensions, in lower case without a dot.
-        public var extensions: [String]
+        package var extensions: [String]
         /// The uniform type identifiers.
-        public var typeIdentifiers: [String]
+        package var typeIdentifiers: [String]
         /// The signatures for recognizing files of this format.
-        public var signatures: [Signature]
+        package var signatures: [Signature]
 
         /// Creates a format.
-        public init(
+        package init(
             id: ImageFormat, name: String, mimeTypes: [String] = [], extensions: [String] = [],
             typeIdentifiers: [String] = [], signatures: [Signature] = []
         ) {
@@ -41,40 +41,40 @@ public struct PluginManifest: Sendable, Hashable {
     }
 
     /// One option of a coder.
-    public struct Option: Sendable, Hashable {
+    package struct Option: Sendable, Hashable {
         /// The value type of an option.
-        public enum Kind: String, Sendable, Hashable {
+        package enum Kind: String, Sendable, Hashable {
             case bool, i64, f64, string, bytes, `enum`
         }
         /// The operations to which an option applies.
-        public enum Scope: String, Sendable, Hashable {
+        package enum Scope: String, Sendable, Hashable {
             case decode, encode, frame, both
 
             /// Whether the option applies to decoding.
-            public var includesDecoding: Bool { self == .decode || self == .both }
+            package var includesDecoding: Bool { self == .decode || self == .both }
             /// Whether the option applies to encoding.
-            public var includesEncoding: Bool { self != .decode }
+            package var includesEncoding: Bool { self != .decode }
         }
 
         /// The key of the option.
-        public var key: String
+        package var key: String
         /// The value type.
-        public var kind: Kind
+        package var kind: Kind
         /// The operations to which it applies.
-        public var scope: Scope
+        package var scope: Scope
         /// The smallest allowed number.
-        public var minimum: Double?
+        package var minimum: Double?
         /// The largest allowed number.
-        public var maximum: Double?
+        package var maximum: Double?
         /// The allowed values of an enumeration.
-        public var values: [String]
+        package var values: [String]
         /// The default value as text.
-        public var defaultText: String?
+        package var defaultText: String?
         /// A one-sentence description.
-        public var summary: String
+        package var summary: String
 
         /// Creates an option.
-        public init(
+        package init(
             key: String, kind: Kind, scope: Scope = .encode, minimum: Double? = nil, maximum: Double? = nil,
             values: [String] = [], defaultText: String? = nil, summary: String = ""
         ) {
@@ -90,55 +90,55 @@ public struct PluginManifest: Sendable, Hashable {
     }
 
     /// A coder of the plugin.
-    public struct Coder: Sendable, Hashable {
+    package struct Coder: Sendable, Hashable {
         /// The id of the coder.
-        public var id: String
+        package var id: String
         /// The operations that it supports.
-        public var roles: CoderRoles
+        package var roles: CoderRoles
         /// The priority of the coder, 100 by default; coders with 0 are listed but never chosen.
-        public var priority: Int
+        package var priority: Int
         /// The cost class: `cheap`, `normal` or `heavy`.
-        public var cost: String
+        package var cost: String
         /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
-        public var carries: Set<String>
+        package var carries: Set<String>
         /// The formats that it supports.
-        public var formats: [Format]
+        package var formats: [Format]
         /// The options that it accepts.
-        public var options: [Option]
+        package var options: [Option]
         /// The formats whose streams it transcodes without loss, for the role `transcode`.
-        public var transcodes: [ImageFormat]
+        package var transcodes: [ImageFormat]
     }
 
     /// The id of the plugin.
-    public var id: String
+    package var id: String
     /// The display name.
     public var name: String
     /// The version of the plugin.
     public var version: String
     /// The vendor of the plugin.
-    public var vendor: String
+    package var vendor: String
     /// The license of the plugin.
-    public var license: String
+    package var license: String
     /// The major version of the plugin interface.
-    public var abiMajor: Int
+    package var abiMajor: Int
     /// The minor version of the interface for which the plugin was built.
-    public var abiMinorBuilt: Int
+    package var abiMinorBuilt: Int
     /// The lowest minor version of the interface with which it works.
-    public var abiMinorNeeded: Int
+    package var abiMinorNeeded: Int
     /// The number of threads that it may start per session.
-    public var threads: Int
+    package var threads: Int
     /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
-    public var isInterruptible: Bool
+    package var isInterruptible: Bool
     /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
-    public var survivesShortage: Bool
+    package var survivesShortage: Bool
     /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
     public var requiresIsolation: Bool
     /// The system resources that it reads while it is loaded; a worker can read nothing else, and nothing later.
-    public var readable: [SystemResource]
+    package var readable: [SystemResource]
     /// The libraries that the plugin uses.
-    public var libraries: [Library]
+    package var libraries: [Library]
     /// The coders of the plugin.
-    public var coders: [Coder]
+    package var coders: [Coder]
 }
 
 extension PluginManifest {

@@ -1,9 +1,9 @@
-public import HostSystem
+package import HostSystem
 
 /// A candidate plugin file and the facts known without running it.
 public struct PluginRecord: Sendable, Hashable {
     /// The trust level of a plugin.
-    public enum Tier: Int, Sendable, Hashable, Comparable {
+    package enum Tier: Int, Sendable, Hashable, Comparable {
         /// Untrusted; used only if the policy allows it.
         case foreign = 0
         /// Trusted by the user: only the user and root can write to its folder, or the user trusts the file's hash.
@@ -14,10 +14,10 @@ public struct PluginRecord: Sendable, Hashable {
         case system = 3
 
         /// Compares by trust.
-        public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
+        package static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
 
         /// The name in messages and in JSON.
-        public var word: String {
+        package var word: String {
             switch self {
             case .foreign: "foreign"
             case .user: "user"
@@ -42,17 +42,17 @@ public struct PluginRecord: Sendable, Hashable {
     /// The path of the file.
     public var path: String
     /// The plugin folder with the file.
-    public var directory: PluginDirectory
+    package var directory: PluginDirectory
     /// The trust level.
-    public var tier: Tier
+    package var tier: Tier
     /// Whether the host uses the plugin.
     public var status: PluginStatus
     /// The manifest; nil if it could not be read.
     public var manifest: PluginManifest?
     /// The libraries that the loader must find.
-    public var needed: [String]
+    package var needed: [String]
     /// The state of the signature file beside it, `libcoder-x.so.sig`.
-    public var signature = SignatureState.none
+    package var signature = SignatureState.none
     /// Findings that do not prevent the use of the plugin.
     public var warnings: [String] = []
     package var grounds = Grounds.none
@@ -67,9 +67,9 @@ public struct PluginRecord: Sendable, Hashable {
     package var isInstalled = false
 
     /// The last component of the path.
-    public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+    package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
     /// The hash of the file, which is read completely; nil if the file changed.
-    public var contentHash: ContentHash? { KnownHashes.hash(of: self) }
+    package var contentHash: ContentHash? { KnownHashes.hash(of: self) }
     /// The id in the manifest, or the file name without a manifest.
     public var id: String { manifest?.id ?? fileName }
 }

@@ -3,16 +3,19 @@ import HostSystem
 /// A folder that may hold plugins, and the source of its path.
 public struct PluginDirectory: Sendable, Hashable {
     /// The source of a folder's path.
-    public enum Origin: String, Sendable, Hashable {
+    package enum Origin: String, Sendable, Hashable {
         case argument, environment, user, relative, local, system
     }
     /// The path of the folder.
     public var path: String
     /// The source of the path.
-    public var origin: Origin
+    package var origin: Origin
+
+    /// Creates an entry for a folder that the caller names.
+    public init(_ path: String) { self.init(path, origin: .argument) }
 
     /// Creates an entry.
-    public init(_ path: String, origin: Origin) {
+    package init(_ path: String, origin: Origin) {
         self.path = path
         self.origin = origin
     }
@@ -21,16 +24,16 @@ public struct PluginDirectory: Sendable, Hashable {
 /// Where the host searches for plugins, and which plugins it trusts.
 public struct PluginSearch: Sendable {
     /// The plugin folders in order of precedence: if two plugins have the same id, the host uses the first one.
-    public var directories: [PluginDirectory]
+    package var directories: [PluginDirectory]
     /// Folders with one `<plugin-id>.conf` for each plugin that an administrator or the user configured.
-    public var administrationDirectories: [String]
+    package var administrationDirectories: [String]
     /// Which plugins the host trusts.
-    public var trustPolicy: TrustPolicy
+    package var trustPolicy: TrustPolicy
     /// Folders with trusted hashes (`<hash>.trust`), trusted keys (`*.pub`) and revoked keys (`revoked`).
-    public var trustDirectories: [String]
+    package var trustDirectories: [String]
 
     /// Creates a search; nil selects the default of this system.
-    public init(
+    package init(
         directories: [PluginDirectory]? = nil, administrationDirectories: [String]? = nil,
         trustPolicy: TrustPolicy? = nil, trustDirectories: [String]? = nil
     ) {

@@ -1,7 +1,7 @@
 /// Whether the host uses a plugin and, if not, the reason and the remedy.
 public struct PluginStatus: Sendable, Hashable {
     /// The state of a plugin file.
-    public enum State: String, Sendable, Hashable, CaseIterable {
+    package enum State: String, Sendable, Hashable, CaseIterable {
         /// Usable; none of its code has run yet.
         case ready
         /// Loaded into this process.
@@ -27,7 +27,7 @@ public struct PluginStatus: Sendable, Hashable {
         case initFailed
 
         /// The name in messages and in JSON, for example `abi-too-new`.
-        public var word: String {
+        package var word: String {
             switch self {
             case .abiTooNew: "abi-too-new"
             case .abiTooOld: "abi-too-old"
@@ -47,14 +47,14 @@ public struct PluginStatus: Sendable, Hashable {
     }
 
     /// The state of the plugin.
-    public var state: State
+    package var state: State
     /// The reason; empty if there is nothing to explain.
     public var reason: String
     /// The action that would make the plugin usable.
     public var remedy: String
 
     /// Creates a status.
-    public init(_ state: State, reason: String = "", remedy: String = "") {
+    package init(_ state: State, reason: String = "", remedy: String = "") {
         self.state = state
         self.reason = reason
         self.remedy = remedy

@@ -1,7 +1,7 @@
 import HostSystem
 
 /// System files that a plugin may read while it is loaded in a worker, in addition to its libraries.
-public enum SystemResource: String, Sendable, Hashable, CaseIterable {
+package enum SystemResource: String, Sendable, Hashable, CaseIterable {
     /// The fonts of the system, and the settings and caches of fontconfig.
     case fonts
 

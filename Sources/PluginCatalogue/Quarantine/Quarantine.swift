@@ -1,4 +1,4 @@
-public import HostSystem
+package import HostSystem
 import Synchronization
 
 /// Temporarily disables plugins that failed too often.
@@ -16,9 +16,9 @@ import Synchronization
 ///     quarantine.recordSuccess(of: record, sealed.hash)         // costs nothing unless this was the trial
 ///
 /// - Concurrency: any thread, any number of processes.
-public final class Quarantine: Sendable {
+package final class Quarantine: Sendable {
     /// The kind of failure.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The plugin's process ended by a signal or exited.
         case crash
         /// The host ended the process after a timeout.
@@ -28,7 +28,7 @@ public final class Quarantine: Sendable {
     }
 
     /// The phase of the session in which the plugin failed.
-    public enum Phase: String, Sendable, Hashable, CaseIterable {
+    package enum Phase: String, Sendable, Hashable, CaseIterable {
         case load, initialize, decode, encode
 
         /// Whether the failure came before any image; then one failure is enough.
@@ -45,34 +45,34 @@ public final class Quarantine: Sendable {
     }
 
     /// Whether a session may begin.
-    public enum Admission: Sendable, Hashable {
+    package enum Admission: Sendable, Hashable {
         case granted
         case refused(PluginStatus)
     }
 
     /// A plugin file that failed.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The id of the plugin.
-        public var plugin: String
+        package var plugin: String
         /// The hash of the file.
-        public var hash: ContentHash
+        package var hash: ContentHash
         /// The location of the file at its last failure.
-        public var path: String
+        package var path: String
         var breaker = CircuitBreaker()
 
         /// The number of recorded failures.
-        public var failureCount: Int { breaker.failures.count }
+        package var failureCount: Int { breaker.failures.count }
         /// The most recent failure, with its time in milliseconds since 1970.
-        public var lastFailure: (kind: Kind, phase: Phase, milliseconds: Int)? {
+        package var lastFailure: (kind: Kind, phase: Phase, milliseconds: Int)? {
             breaker.failures.last.map { ($0.kind, $0.phase, $0.time) }
         }
         /// When it was disabled, in milliseconds since 1970; nil while it is used.
-        public var since: Int? { breaker.since }
+        package var since: Int? { breaker.since }
         /// When a trial is allowed, in milliseconds since 1970; nil while it is used.
-        public var until: Int? { breaker.until }
+        package var until: Int? { breaker.until }
 
         /// Returns `closed`, `open` or `half-open`.
-        public func word(at milliseconds: Int) -> String {
+        package func word(at milliseconds: Int) -> String {
             switch breaker.state(milliseconds) {
             case .closed: "closed"
             case .open: "open"
@@ -113,14 +113,14 @@ public final class Quarantine: Sendable {
     }
 
     /// The folder of the ledger; nil if there is none.
-    public var directory: String? { ledger?.folder }
+    package var directory: String? { ledger?.folder }
     /// Problems with the ledger.
-    public var warnings: [String] { memory.withLock { $0.warnings } }
+    package var warnings: [String] { memory.withLock { $0.warnings } }
 
     // MARK: Asking
 
     /// Every plugin file that failed recently, by plugin id.
-    public var entries: [Entry] {
+    package var entries: [Entry] {
         let now = time()
         return memory.withLock { current(&$0) }.filter { !$0.breaker.isSpent(now) }
     }
@@ -219,7 +219,7 @@ public final class Quarantine: Sendable {
 
     /// Removes the entries of a plugin, or all entries; returns how many files they concerned.
     @discardableResult
-    public func clear(_ plugin: String? = nil) -> Int {
+    package func clear(_ plugin: String? = nil) -> Int {
         let known = entries.filter { plugin == nil || $0.plugin == plugin }
         for entry in known { forget(entry) }
         // Damaged files have no plugin id, so they are removed only when everything is removed.
@@ -229,7 +229,7 @@ public final class Quarantine: Sendable {
 
     /// Removes one entry; returns how many files it concerned.
     @discardableResult
-    public func clear(_ entry: Entry) -> Int {
+    package func clear(_ entry: Entry) -> Int {
         guard entries.contains(where: { $0.plugin == entry.plugin && $0.hash == entry.hash }) else { return 0 }
         forget(entry)
         return 1

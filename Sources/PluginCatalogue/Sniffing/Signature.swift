@@ -1,7 +1,7 @@
 /// A pattern for the first and last bytes of a format; pure data, so recognizing a file runs no plugin code.
-public struct Signature: Sendable, Hashable {
+package struct Signature: Sendable, Hashable {
     /// A condition. The host implements the container parsers; the plugin supplies the values to find.
-    public enum Rule: Sendable, Hashable {
+    package enum Rule: Sendable, Hashable {
         /// Bytes at an offset from the start, or from the end if negative; `mask` selects bits.
         case bytes(at: Int, [UInt8], mask: [UInt8])
         /// The major brand or a compatible brand of an ISO base media file.
@@ -23,12 +23,12 @@ public struct Signature: Sendable, Hashable {
     }
 
     /// The rules, all of which must match.
-    public var rules: [Rule]
+    package var rules: [Rule]
     /// The rank among matching signatures; higher wins.
-    public var rank: Int
+    package var rank: Int
 
     /// Creates a signature.
-    public init(rules: [Rule], rank: Int = 0) {
+    package init(rules: [Rule], rank: Int = 0) {
         self.rules = rules
         self.rank = rank
     }

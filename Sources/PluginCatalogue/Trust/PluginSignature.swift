@@ -61,7 +61,7 @@ struct PluginSignature {
 }
 
 /// The result of verifying the signature of a plugin.
-public enum SignatureState: Sendable, Hashable {
+package enum SignatureState: Sendable, Hashable {
     case none
     /// Signed by this trusted key.
     case valid(String)
@@ -72,7 +72,7 @@ public enum SignatureState: Sendable, Hashable {
     case invalid(String)
 
     /// The name in JSON.
-    public var word: String {
+    package var word: String {
         switch self {
         case .none: "none"
         case .valid: "valid"
@@ -84,7 +84,7 @@ public enum SignatureState: Sendable, Hashable {
     }
 
     /// The id of the key in the signature.
-    public var key: String? {
+    package var key: String? {
         switch self {
         case .none, .invalid: nil
         case .valid(let key), .unknownKey(let key), .expired(let key, _), .revoked(let key): key
@@ -92,10 +92,10 @@ public enum SignatureState: Sendable, Hashable {
     }
 
     /// Whether a trusted key signed the plugin.
-    public var isValid: Bool { if case .valid = self { true } else { false } }
+    package var isValid: Bool { if case .valid = self { true } else { false } }
 
     /// The reason why the signature is not accepted; nil if it is valid or missing.
-    public var flaw: String? {
+    package var flaw: String? {
         switch self {
         case .none, .valid: nil
         case .unknownKey(let key): "the key \(key) that signed it is not trusted"

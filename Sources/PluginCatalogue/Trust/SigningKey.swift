@@ -1,13 +1,13 @@
 package import HostSystem
 
 /// A public key whose signatures the host accepts.
-public struct TrustedKey: Sendable, Hashable {
+package struct TrustedKey: Sendable, Hashable {
     /// The 32 bytes of the key.
     package var bytes: [UInt8]
     /// The last day on which its signatures count, in days since 1970; nil if it never expires.
-    public var expires: Int?
+    package var expires: Int?
     /// The name chosen by its creator.
-    public var name: String
+    package var name: String
 
     private static let title = "coderhost-public-key 1"
     private static let words = ["ed25519", "expires", "name"]
@@ -44,7 +44,7 @@ public struct TrustedKey: Sendable, Hashable {
     }
 
     /// The id: the first 16 digits of the SHA-256 of the key.
-    public var id: String { String(SHA256.hexDigest(of: bytes).prefix(16)) }
+    package var id: String { String(SHA256.hexDigest(of: bytes).prefix(16)) }
 
     func isExpired(_ milliseconds: Int) -> Bool { expires.map { milliseconds / 86_400_000 > $0 } ?? false }
 }

@@ -25,7 +25,7 @@ public enum TrustPolicy: String, Sendable, Hashable, CaseIterable, Comparable {
     ///
     /// A process with raised privileges ignores the environment. For root, the environment can only select a stricter
     /// policy.
-    public static var standard: TrustPolicy {
+    package static var standard: TrustPolicy {
         guard let policy = trustedEnvironment("CODERHOST_TRUST").flatMap(TrustPolicy.init(rawValue:)) else {
             return .owned
         }

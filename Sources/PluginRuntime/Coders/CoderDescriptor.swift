@@ -1,10 +1,10 @@
-public import ImageModel
-public import PluginCatalogue
+package import ImageModel
+package import PluginCatalogue
 
 /// The description of a coder, known before any of its code runs.
-public struct CoderDescriptor: Sendable, Hashable {
+package struct CoderDescriptor: Sendable, Hashable {
     /// The origin of a coder; later cases have precedence.
-    public enum Tier: Int, Sendable, Hashable, Comparable {
+    package enum Tier: Int, Sendable, Hashable, Comparable {
         case foreign = 0
         case user = 1
         case signed = 2
@@ -14,7 +14,7 @@ public struct CoderDescriptor: Sendable, Hashable {
         case runTime = 5
 
         /// Compares the raw values.
-        public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
+        package static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
 
         package init(_ tier: PluginRecord.Tier) {
             self =
@@ -27,7 +27,7 @@ public struct CoderDescriptor: Sendable, Hashable {
         }
 
         /// The name in messages and in JSON.
-        public var word: String {
+        package var word: String {
             switch self {
             case .foreign: "foreign"
             case .user: "user"
@@ -40,30 +40,30 @@ public struct CoderDescriptor: Sendable, Hashable {
     }
 
     /// The id of the coder.
-    public var id: String
+    package var id: String
     /// The id of its plugin; nil for coders of the host and of the application.
-    public var plugin: String?
+    package var plugin: String?
     /// The version of its plugin.
-    public var version: String
+    package var version: String
     /// The origin of the coder.
-    public var tier: Tier
+    package var tier: Tier
     /// The operations that it supports.
-    public var roles: CoderRoles
+    package var roles: CoderRoles
     /// The formats that it supports.
-    public var formats: [PluginManifest.Format]
+    package var formats: [PluginManifest.Format]
     /// The options that it accepts.
-    public var options: [PluginManifest.Option]
+    package var options: [PluginManifest.Option]
     /// The priority chosen by the plugin's author; 100 by default.
-    public var priority: Int
+    package var priority: Int
     /// The priority set by the administrator or the user.
-    public var administeredPriority: Int?
+    package var administeredPriority: Int?
     /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
-    public var carries: Set<String>
+    package var carries: Set<String>
     /// The formats whose streams it transcodes without loss, for the role `transcode`.
-    public var transcodes: [ImageFormat]
+    package var transcodes: [ImageFormat]
 
     /// Creates a description.
-    public init(
+    package init(
         id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
         formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
         administeredPriority: Int? = nil, carries: Set<String> = [],
@@ -101,5 +101,5 @@ public struct CoderDescriptor: Sendable, Hashable {
     }
 
     /// Returns whether the coder supports a format in any role.
-    public func serves(_ format: ImageFormat) -> Bool { formats.contains { $0.id == format } }
+    package func serves(_ format: ImageFormat) -> Bool { formats.contains { $0.id == format } }
 }

@@ -1,8 +1,8 @@
-public import HostSystem
-public import ImageModel
+package import HostSystem
+package import ImageModel
 
 /// A coder as the manager uses it: of a plugin, of the host, or of the application.
-public protocol ImageCoder: Sendable {
+package protocol ImageCoder: Sendable {
     /// The description of the coder.
     var descriptor: CoderDescriptor { get }
 
@@ -30,12 +30,12 @@ public protocol ImageCoder: Sendable {
 
 extension ImageCoder {
     /// Throws `.refused`.
-    public func rewrite(
+    package func rewrite(
         _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
     ) throws(CoderError) -> RewriteOutcome { throw .refused("\(descriptor.id) does not rewrite files") }
 
     /// Throws `.refused`.
-    public func transcode(
+    package func transcode(
         _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
         _ context: SessionContext
     ) throws(CoderError) { throw .refused("\(descriptor.id) does not transcode files") }
@@ -45,7 +45,7 @@ extension ImageCoder {
 ///
 /// Call order: `readHeader`, then `nextFrame` and `decode` alternately, with `seek` in between. While a source is
 /// incomplete, calls may throw `.needsInput`.
-public protocol FrameDecoder: AnyObject {
+package protocol FrameDecoder: AnyObject {
     /// Reads the properties of the image.
     func readHeader() throws(CoderError) -> ImageInfo
     /// Reads Exif, XMP, ICC and other metadata, unchanged.
@@ -74,21 +74,21 @@ public protocol FrameDecoder: AnyObject {
 
 extension FrameDecoder {
     /// Returns no metadata.
-    public func metadata() throws(CoderError) -> [MetadataBlob] { [] }
+    package func metadata() throws(CoderError) -> [MetadataBlob] { [] }
     /// Returns the full size.
-    public func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
+    package func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
     /// Returns nil.
-    public func itemCount() throws(CoderError) -> Int? { nil }
+    package func itemCount() throws(CoderError) -> Int? { nil }
     /// Returns nil.
-    public func item(at index: Int) throws(CoderError) -> ImageItem? { nil }
+    package func item(at index: Int) throws(CoderError) -> ImageItem? { nil }
     /// Throws `.refused`.
-    public func select(item index: Int) throws(CoderError) { throw .refused("there is no item \(index)") }
+    package func select(item index: Int) throws(CoderError) { throw .refused("there is no item \(index)") }
 }
 
 /// An encoding session.
 ///
 /// Call order: `acceptedFormats`, `begin`, `add` blobs and `addThumbnail`, `add` frames, `finish`.
-public protocol FrameEncoder: AnyObject {
+package protocol FrameEncoder: AnyObject {
     /// Returns the pixel formats that `add` accepts for an image, best first.
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
     /// Begins the output.
@@ -110,29 +110,29 @@ public protocol FrameEncoder: AnyObject {
 
 extension FrameEncoder {
     /// Returns false.
-    public func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
+    package func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
     /// Returns nil.
-    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? { nil }
+    package func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? { nil }
     /// Throws `.misuse`.
-    public func addRows(_ pixels: PixelBuffer) throws(CoderError) {
+    package func addRows(_ pixels: PixelBuffer) throws(CoderError) {
         throw CoderError(.misuse, "this encoder does not accept rows")
     }
 }
 
 /// The parameters of `decode`.
-public struct FrameRequest: Sendable, Hashable {
+package struct FrameRequest: Sendable, Hashable {
     /// The reduced size, as returned by `scaledSize`.
-    public var scaledSize: PixelSize?
+    package var scaledSize: PixelSize?
     /// The part of the frame to decode, in pixels of the reduced frame.
     ///
     /// Coders with the role `.region` accept any rectangle, but may refuse it. Images with `decodesRows` accept bands
     /// of whole rows, each once, from top to bottom.
-    public var region: PixelRect?
+    package var region: PixelRect?
     /// Whether the caller can use an incomplete image.
-    public var wantsPartial: Bool
+    package var wantsPartial: Bool
 
     /// Creates a request; omitted values select the full size and the whole frame.
-    public init(scaledSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
+    package init(scaledSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
         self.scaledSize = scaledSize
         self.region = region
         self.wantsPartial = wantsPartial
@@ -140,30 +140,30 @@ public struct FrameRequest: Sendable, Hashable {
 }
 
 /// The progress of a `decode` call.
-public enum FrameOutcome: Sendable, Hashable {
+package enum FrameOutcome: Sendable, Hashable {
     case complete
     /// A part was decoded. The rectangle is the area changed by this call, in pixels of the place.
     case partial(PixelRect)
 }
 
 /// A rectangle of a pixel buffer that receives a decoded frame.
-public struct CanvasPlace: Sendable {
+package struct CanvasPlace: Sendable {
     /// The pixel buffer.
-    public let buffer: PixelBuffer
+    package let buffer: PixelBuffer
     /// The rectangle that receives the frame.
-    public let rect: PixelRect
+    package let rect: PixelRect
 
     /// Creates a place; nil selects the whole buffer.
     ///
     /// - Ownership: the caller holds the only reference that writes.
-    public init(_ buffer: PixelBuffer, _ rect: PixelRect? = nil) {
+    package init(_ buffer: PixelBuffer, _ rect: PixelRect? = nil) {
         self.buffer = buffer
         self.rect = rect ?? PixelRect(buffer.size)
         precondition(PixelRect(buffer.size).contains(self.rect))
     }
 
     /// Calls `body` with the writable bytes of row `y` of the rectangle.
-    public func withMutableRow<R, E: Error>(_ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
+    package func withMutableRow<R, E: Error>(_ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
         let bytes = buffer.format.bytesPerPixel
         return try buffer.withMutableRow(rect.y + y) { (row: inout MutableRawSpan) throws(E) -> R in
             var part = row._mutatingExtracting(rect.x * bytes..<(rect.x + rect.width) * bytes)

@@ -7,9 +7,9 @@ package import PluginCatalogue
 /// A source is complete from the start (a file, bytes) or grows while data arrives. Existing bytes never change.
 public final class ImageSource: Sendable {
     /// The name in error messages: a path, or `-` for standard input.
-    public let name: String
+    package let name: String
     /// The origin of the bytes.
-    public let origin: Origin
+    package let origin: Origin
     package let storage: SourceStorage
 
     /// The origin of bytes, which decides where they are decoded.
@@ -45,7 +45,7 @@ public final class ImageSource: Sendable {
     /// Creates a source that grows up to `capacity` bytes; see ``append(_:)`` and ``finish()``.
     ///
     /// - Throws: `.outOfMemory`.
-    public init(
+    package init(
         growingTo capacity: Int, name: String = "bytes", origin: Origin = .memory
     ) throws(CoderError) {
         self.name = name
@@ -56,21 +56,21 @@ public final class ImageSource: Sendable {
     /// Appends bytes to a growing source.
     ///
     /// - Throws: `.limitExceeded` above its capacity, `.misuse` after ``finish()``.
-    public func append(_ bytes: [UInt8]) throws(CoderError) { try storage.append(bytes) }
+    package func append(_ bytes: [UInt8]) throws(CoderError) { try storage.append(bytes) }
 
     /// Marks the source as complete.
-    public func finish() { storage.finish() }
+    package func finish() { storage.finish() }
 
     /// The number of bytes available now.
-    public var count: Int { storage.available }
+    package var count: Int { storage.available }
     /// Whether all bytes are available.
-    public var isComplete: Bool { storage.isComplete }
+    package var isComplete: Bool { storage.isComplete }
 
     /// Copies a range, clamped to the available bytes.
-    public func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
+    package func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
 
     /// Calls `body` with a range, clamped to the available bytes.
-    public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+    package func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         try storage.withBytes(range, body)
     }
 
@@ -93,7 +93,7 @@ public final class ImageSource: Sendable {
     }
 
     /// The lower-case extension of the name.
-    public var fileExtension: String? {
+    package var fileExtension: String? {
         FileName(name).suffix?.lowercased()
     }
 }

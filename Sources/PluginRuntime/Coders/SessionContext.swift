@@ -1,5 +1,5 @@
 import HostSystem
-public import ImageModel
+package import ImageModel
 import ImageProcessing
 import Synchronization
 
@@ -8,9 +8,9 @@ import Synchronization
 /// - Concurrency: ``cancel()`` may be called from any thread while the session runs on another.
 public final class SessionContext: Sendable {
     /// The limits of the session.
-    public let limits: DecodeLimits
+    package let limits: DecodeLimits
     /// The options for the coder.
-    public let options: CoderOptions
+    package let options: CoderOptions
     /// The deadline in nanoseconds of the monotonic clock; 0 for none.
     private let end: Atomic<UInt64>
     private let cancelled = Atomic<Bool>(false)
@@ -41,7 +41,7 @@ public final class SessionContext: Sendable {
     private static let maxWarnings = 32
 
     /// Creates a context.
-    public init(
+    package init(
         limits: DecodeLimits = .default, options: CoderOptions = CoderOptions(), usualThreads: Int = 1,
         onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) {
@@ -75,10 +75,10 @@ public final class SessionContext: Sendable {
     public func cancel() { cancelled.store(true, ordering: .relaxed) }
 
     /// Problems of a usable image.
-    public var warnings: [String] { state.withLock { $0.warnings } }
+    package var warnings: [String] { state.withLock { $0.warnings } }
 
     /// Throws if the session was cancelled or has reached its deadline.
-    public func checkCancellation() throws(CoderError) {
+    package func checkCancellation() throws(CoderError) {
         if cancelled.load(ordering: .relaxed) { throw CoderError(.cancelled, "the session was cancelled") }
         if isLate { throw Self.late(limits) }
     }
@@ -168,7 +168,7 @@ public final class SessionContext: Sendable {
     }
 
     /// Where the coder ran; nil for coders of the host and the application, which always run in this process.
-    public internal(set) var isolation: IsolationReport? {
+    package internal(set) var isolation: IsolationReport? {
         get { state.withLock { $0.isolation } }
         set { state.withLock { $0.isolation = newValue } }
     }

@@ -1,9 +1,9 @@
 package import ImageModel
 
 /// The sandbox mechanisms that restrict a worker, and those that the kernel or a container denies.
-public struct Confinement: Sendable, Hashable {
+package struct Confinement: Sendable, Hashable {
     /// A sandbox mechanism, in the order of the worker's report.
-    public enum Mechanism: String, Sendable, Hashable, CaseIterable {
+    package enum Mechanism: String, Sendable, Hashable, CaseIterable {
         case noNewPrivileges = "no-new-privileges"
         case limits
         case userNamespace = "user-namespace"
@@ -19,7 +19,7 @@ public struct Confinement: Sendable, Hashable {
         case seccompSeal = "seccomp-seal"
 
         /// The group of the mechanism.
-        public var group: Group {
+        package var group: Group {
             switch self {
             case .noNewPrivileges, .limits: .limits
             case .userNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .mountNamespace, .privateRoot:
@@ -33,7 +33,7 @@ public struct Confinement: Sendable, Hashable {
         var isRefinement: Bool { self == .landlockNetwork || self == .landlockScope || self == .privateRoot }
 
         /// The attack that the mechanism prevents.
-        public var purpose: String {
+        package var purpose: String {
             switch self {
             case .noNewPrivileges: "gaining privileges through set-user-ID programs"
             case .limits: "using unlimited memory, processor time and descriptors"
@@ -53,20 +53,20 @@ public struct Confinement: Sendable, Hashable {
     }
 
     /// Mechanisms that are requested together.
-    public enum Group: String, Sendable, Hashable, CaseIterable {
+    package enum Group: String, Sendable, Hashable, CaseIterable {
         case limits, namespaces, landlock, seccomp
     }
 
     /// A mechanism that is not active.
-    public struct Missing: Sendable, Hashable {
+    package struct Missing: Sendable, Hashable {
         /// The missing mechanism.
-        public var mechanism: Mechanism
+        package var mechanism: Mechanism
         /// The error of the system, for example `Operation not permitted`.
-        public var reason: String
+        package var reason: String
     }
 
     /// The control group (cgroup v2) of a plugin's processes. It is optional: each process has its own limits.
-    public enum ControlGroup: Sendable, Hashable {
+    package enum ControlGroup: Sendable, Hashable {
         /// The group at this path limits memory and processes.
         case inForce(String)
         /// There is no group, for this reason.
@@ -77,13 +77,13 @@ public struct Confinement: Sendable, Hashable {
     static let notYet = "not yet"
 
     /// The active mechanisms.
-    public var inForce: [Mechanism] = []
+    package var inForce: [Mechanism] = []
     /// The mechanisms that are not active.
-    public var missing: [Missing] = []
+    package var missing: [Missing] = []
     /// The Landlock version of the kernel; 0 if unsupported.
-    public var landlockVersion = 0
+    package var landlockVersion = 0
     /// The group that limits all processes of a plugin together.
-    public var controlGroup = ControlGroup.none("not checked")
+    package var controlGroup = ControlGroup.none("not checked")
 
     /// Returns the mechanisms of these groups that are missing and that every supported kernel has.
     package func lacking(_ groups: Set<Group>) -> [Missing] {
@@ -105,18 +105,20 @@ public struct Confinement: Sendable, Hashable {
 public struct IsolationReport: Sendable, Hashable {
     /// Where a coder ran.
     public enum Place: String, Sendable, Hashable {
+        /// In the process of the host.
         case inProcess = "in-process"
+        /// In a sandboxed process.
         case worker
     }
 
     /// The requested mode.
-    public var mode: IsolationPolicy.Mode
+    package var mode: IsolationPolicy.Mode
     /// Where the coder ran.
     public var place: Place
     /// The reason for the place.
     public var reason: String
     /// The confinement; empty in process.
-    public var confinement = Confinement()
+    package var confinement = Confinement()
     /// Whether the session had less isolation than the mode promises.
     public var isDegraded: Bool
 }

@@ -8,14 +8,14 @@ public struct IsolationPolicy: Sendable, Hashable {
         /// plugin, go to a worker. If no worker is available, the report states it, and a plugin that requires
         /// isolation is refused.
         case auto
-        /// Every plugin runs in a worker; sessions fail if the sandbox lacks a mechanism of ``needed``.
+        /// Every plugin runs in a worker; sessions fail if the sandbox lacks a mechanism.
         case require
         /// Every plugin runs in this process.
         case off
     }
 
     /// How many images one worker processes before it ends.
-    public enum Reuse: Sendable, Hashable {
+    package enum Reuse: Sendable, Hashable {
         /// One; no data of an image remains for the next one.
         case fresh
         /// Up to this number, for images of one origin.
@@ -30,22 +30,25 @@ public struct IsolationPolicy: Sendable, Hashable {
     }
 
     /// When a worker is used.
-    public var mode: Mode
+    package var mode: Mode
     /// How many images one worker processes.
-    public var reuse: Reuse
+    package var reuse: Reuse
     /// The mechanisms that `.require` demands.
-    public var needed: Set<Confinement.Group>
+    package var needed: Set<Confinement.Group>
     /// The maximum number of simultaneous workers; further sessions wait for one.
     public var maxWorkers: Int
     /// The program `coderhost-worker`; nil searches beside the executable and in the system folders.
-    public var workerPath: String?
+    package var workerPath: String?
     /// The idle timeout of a plugin process in seconds.
     var idleSeconds = 30
     /// Whether to record system calls that are refused without ending the plugin, for the conformance kit.
     package var recordsRefusals = false
 
+    /// Creates a policy for a mode, with a new worker for each image.
+    public init(_ mode: Mode = .auto) { self.init(mode, reuse: .fresh) }
+
     /// Creates a policy.
-    public init(
+    package init(
         _ mode: Mode = .auto, reuse: Reuse = .fresh, needed: Set<Confinement.Group> = Set(Confinement.Group.allCases),
         maxWorkers: Int = 64, workerPath: String? = nil
     ) {

@@ -10,7 +10,7 @@ public import ImageModel
 /// regular file (a pipe, `/dev/null`, standard output as `-`) is written directly.
 public final class FileSink: OutputSink {
     /// Which existing targets may be replaced.
-    public enum Replacement: Sendable, Hashable {
+    package enum Replacement: Sendable, Hashable {
         /// None: the sink never writes to a file, pipe or device that exists, and never follows a dangling link.
         case nothing
         /// Regular files only; the sink never waits for a pipe or a device.
@@ -33,12 +33,12 @@ public final class FileSink: OutputSink {
     private let file: File
     private let maxBytes: Int
     /// The number of bytes written so far.
-    public private(set) var written = 0
+    package private(set) var written = 0
     private var isCommitted = false
 
     /// Opens the output.
     ///
-    /// - Parameter replacing: whether an existing target may be replaced; false means ``Replacement/nothing``.
+    /// - Parameter replacing: whether an existing target may be replaced; if false, an existing target is an error.
     /// - Throws: `.cannotCreate`.
     public convenience init(path: String, replacing: Bool, limits: DecodeLimits = .default) throws(CoderError) {
         try self.init(path: path, over: replacing ? .anything : .nothing, limits: limits)
@@ -47,7 +47,7 @@ public final class FileSink: OutputSink {
     /// Opens the output.
     ///
     /// - Throws: `.cannotCreate`, also if the existing target may not be replaced.
-    public init(path: String, over existing: Replacement, limits: DecodeLimits = .default) throws(CoderError) {
+    package init(path: String, over existing: Replacement, limits: DecodeLimits = .default) throws(CoderError) {
         target = path
         mayReplace = existing != .nothing
         maxBytes = limits.maxOutputBytes

@@ -30,7 +30,7 @@ enum HostTable {
 }
 
 /// The version of the plugin interface, `major.minor`.
-public let pluginInterfaceVersion = "\(CPI_ABI_MAJOR).\(CPI_ABI_MINOR)"
+package let pluginInterfaceVersion = "\(CPI_ABI_MAJOR).\(CPI_ABI_MINOR)"
 
 /// The architecture that plugins must be built for.
-public let machineName = ELFImage.machine.name
+package let machineName = ELFImage.machine.name
