@@ -1,6 +1,6 @@
+import HostSystem
 import CCoderPlugin
 import Glibc
-import Synchronization
 
 /// The services of one session, which count all calls and fail on demand.
 @safe final class Services {

@@ -3,7 +3,6 @@ public import ImageModel
 import ImageProcessing
 import PluginCatalogue
 public import PluginRuntime
-import Synchronization
 
 /// Orders all coders and asks them one after the other.
 ///

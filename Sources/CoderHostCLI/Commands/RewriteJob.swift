@@ -2,7 +2,6 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// One `rewrite` call: inputs, changes and outputs.
 ///

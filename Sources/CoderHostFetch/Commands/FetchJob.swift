@@ -2,7 +2,6 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 import ImageModel
-import Synchronization
 
 /// One `fetch` call: URLs, changes and outputs.
 ///

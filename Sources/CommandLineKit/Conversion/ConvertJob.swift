@@ -1,7 +1,6 @@
 package import CoderHost
 package import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// One `convert`, `thumbnail` or `fetch` call: inputs, changes, encoding options and outputs.
 ///

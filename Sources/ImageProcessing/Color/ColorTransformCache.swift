@@ -1,6 +1,5 @@
 import HostSystem
 public import ImageModel
-import Synchronization
 
 /// Keeps recently used color transforms for all sessions.
 ///

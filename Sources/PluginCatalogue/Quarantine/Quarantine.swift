@@ -1,5 +1,4 @@
 public import HostSystem
-import Synchronization
 
 /// Temporarily disables plugins that failed too often.
 ///
