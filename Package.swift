@@ -141,7 +141,9 @@ let package = Package(
         .target(name: "CHostSystem"),
         // Static, so that no command has one more library to load for a rare use.
         .target(name: "CSignature", linkerSettings: [.linkedLibrary(":libsodium.a")]),
-        .target(name: "HostSystem", dependencies: ["CHostSystem", "ImageModel"], swiftSettings: lean),
+        // JSON, also for the tool that embeds manifests at build time
+        .target(name: "JSONModel", swiftSettings: lean),
+        .target(name: "HostSystem", dependencies: ["CHostSystem", "ImageModel", "JSONModel"], swiftSettings: lean),
         .target(
             name: "PluginCatalogue", dependencies: ["CHostSystem", "CSignature", "HostSystem", "ImageModel"],
             swiftSettings: lean),
@@ -164,7 +166,7 @@ let package = Package(
         .target(name: "CConformance"),
         .executableTarget(
             name: "CoderConformance",
-            dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "CommandLineKit", "ImageModel"],
+            dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "CommandLineKit", "HostSystem", "ImageModel"],
             swiftSettings: lean),
         // 5 loading: caches, downloads and their manager; the only targets with a network stack
         .target(name: "CContentCheck"),
@@ -193,14 +195,16 @@ let package = Package(
             exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         .executableTarget(
             name: "CoderHostFetch",
-            dependencies: ["CoderHost", "CommandLineKit", "ImageLoading", "ImageModel", "ImageProcessing"],
+            dependencies: [
+                "CoderHost", "CommandLineKit", "HostSystem", "ImageLoading", "ImageModel", "ImageProcessing",
+            ],
             swiftSettings: strict),
         // what the rooms HEIF and AVIF read alike: boxes and the items in them
         .target(
             name: "ISOBoxes", dependencies: ["CoderPluginKit", "ImageModel"], path: "Plugins/ISOBoxes",
             swiftSettings: lean),
         // manifest.json → ELF note and entry point, at build time
-        .executableTarget(name: "ManifestTool", swiftSettings: lean),
+        .executableTarget(name: "ManifestTool", dependencies: ["JSONModel"], swiftSettings: lean),
         .plugin(
             name: "EmbedManifest", capability: .buildTool(), dependencies: ["ManifestTool"],
             path: "Sources/EmbedManifest"),
@@ -256,7 +260,7 @@ let package = Package(
         .target(
             name: "LoadingTestSupport",
             dependencies: [
-                "ImageProcessing", "TestSupport",
+                "HostSystem", "ImageProcessing", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -265,7 +269,10 @@ let package = Package(
             path: "Tests/LoadingTestSupport", swiftSettings: strict),
         .testTarget(
             name: "CoderHostFetchTests",
-            dependencies: ["CoderHost", "CoderHostCLI", "CoderHostFetch", "LoadingTestSupport", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CoderHostCLI", "CoderHostFetch", "HostSystem", "ImageLoading", "LoadingTestSupport",
+                "TestSupport",
+            ],
             swiftSettings: strict),
         // a program that tests kill and starve while it uses a disk cache
         .executableTarget(
@@ -294,7 +301,8 @@ let package = Package(
             name: "HostileTests", dependencies: ["CoderHostCLI", "CoderWorker", "TestSupport"],
             path: "Tests/Hostile/Tests", swiftSettings: strict),
         .testTarget(
-            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "ImageModel"], swiftSettings: strict),
+            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "HostSystem", "ImageModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",
             dependencies: [

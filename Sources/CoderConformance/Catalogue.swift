@@ -39,7 +39,7 @@ enum Catalogue {
             ids.formUnion(found.map(\.id))
         }
         // The other checks use the images that this one makes.
-        if all.contains(where: { ids.contains($0.id) && !$0.isStatic }) { ids.insert("lifecycle.encode") }
+        if all.contains(where: { ids.contains($0.id) && !$0.execution.isStatic }) { ids.insert("lifecycle.encode") }
         var isGrowing = true
         while isGrowing {
             let needed = all.filter { ids.contains($0.id) }.flatMap(\.needs)

@@ -6,19 +6,24 @@ struct Check: Sendable {
     var summary: String
     /// The checks that must pass first.
     var needs: [String]
-    /// The number of processes that run the check; their notes must be equal.
-    var processes = 1
-    /// Whether the check runs no plugin code.
-    var isStatic = false
-    /// Whether the check needs a plugin that is not loaded yet.
-    var needsOwnProcess = false
-    /// Whether files must not be read once the plugin is loaded.
-    var refusesFiles = false
-    /// Whether the second of two processes runs the plugin in a worker, and so may start one.
-    var usesWorker = false
+    var execution: Execution
     /// The fault to report if the plugin crashes.
     var crash: Fault?
     var body: @Sendable (CheckContext) throws(Stop) -> Void
+
+    /// Where a check runs.
+    struct Execution: Sendable {
+        /// The number of processes that run the check; their notes must be equal.
+        var processes: Int
+        /// Whether the check runs no plugin code.
+        var isStatic: Bool
+        /// Whether the check needs a plugin that is not loaded yet.
+        var needsOwnProcess: Bool
+        /// Whether files must not be read once the plugin is loaded.
+        var refusesFiles: Bool
+        /// Whether the second of two processes runs the plugin in a worker, and so may start one.
+        var usesWorker: Bool
+    }
 
     init(
         _ id: String, _ summary: String, needs: [String] = [], processes: Int = 1, isStatic: Bool = false,
@@ -28,11 +33,9 @@ struct Check: Sendable {
         self.id = id
         self.summary = summary
         self.needs = needs
-        self.processes = processes
-        self.isStatic = isStatic
-        self.needsOwnProcess = needsOwnProcess
-        self.refusesFiles = refusesFiles
-        self.usesWorker = usesWorker
+        execution = Execution(
+            processes: processes, isStatic: isStatic, needsOwnProcess: needsOwnProcess, refusesFiles: refusesFiles,
+            usesWorker: usesWorker)
         self.crash = crash
         self.body = body
     }

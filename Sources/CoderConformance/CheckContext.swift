@@ -12,15 +12,21 @@ final class CheckContext {
     let isConfined: Bool
     /// The number of this process among those of the check.
     var process = 0
-    /// The note that the kit compares between the processes of a check.
-    var note = ""
-    /// The explanation of a difference between them.
-    var remark = ""
-    /// The samples that this process made.
-    var madeSamples: [Sample] = []
+    /// The results of this process besides its verdict.
+    var findings = Findings()
     private var loaded: Subject?
     /// Runs after the plugin is loaded, before any other plugin code.
     private let afterLoading: () throws(Stop) -> Void
+
+    /// The results of a process besides its verdict.
+    struct Findings {
+        /// The note that the kit compares between the processes of a check.
+        var note = ""
+        /// The explanation of a difference between them.
+        var remark = ""
+        /// The samples that this process made.
+        var madeSamples: [Sample] = []
+    }
 
     init(
         path: String, manifest: PluginManifest, effort: Effort, samples: [Sample], board: Board, isConfined: Bool,

@@ -6,26 +6,28 @@ enum CheckProcess {
     /// The limit of private memory for a check, in bytes.
     static let memory = 2 << 30
 
-    static func run(_ id: String, _ request: Request) -> Never {
+    static func run(_ part: Request.CheckPart, _ request: Request) -> Never {
         Child.endWithParent()
-        guard let check = Catalogue.all.first(where: { $0.id == id }), let board = Board.inherited(),
+        guard let check = Catalogue.all.first(where: { $0.id == part.check }), let board = Board.inherited(),
             let shared = SharedBytes.inherited()
         else { Child.leave() }
         guard let manifest = try? PluginFile.manifest(request.plugin) else { Child.leave() }
         // The worker confines itself, and its parent runs no plugin code.
         let isConfined =
-            !(check.usesWorker && request.process == 1)
+            !(check.execution.usesWorker && part.process == 1)
             && board.confine(memory: memory, processorSeconds: request.timeout * 4)
         let context = CheckContext(
             path: request.plugin, manifest: manifest, effort: request.effort,
             samples: SampleArchive.unpack(shared.bytes), board: board, isConfined: isConfined
         ) { () throws(Stop) in
-            if check.refusesFiles, kit_refuse_files() != 0 { throw .skip("the kernel has no system call filters") }
+            if check.execution.refusesFiles, kit_refuse_files() != 0 {
+                throw .skip("the kernel has no system call filters")
+            }
         }
-        context.process = request.process
+        context.process = part.process
         let stop = outcome(of: check, context)
-        if !context.madeSamples.isEmpty { shared.bytes = SampleArchive.pack(context.madeSamples) }
-        board.finish(Record.of(stop, note: context.note, remark: context.remark))
+        if !context.findings.madeSamples.isEmpty { shared.bytes = SampleArchive.pack(context.findings.madeSamples) }
+        board.finish(Record.of(stop, note: context.findings.note, remark: context.findings.remark))
         // Exit handlers and flushed buffers also produce output.
         if check.id == "state.output" || check.id == "state.exit" { ProcessState.leaveNormally() }
         Child.leave()

@@ -25,7 +25,7 @@ enum ConformanceCommand {
         }
         // A child has another working folder.
         if let path = resolvedPath(request.plugin) { request.plugin = path }
-        if let id = request.one { CheckProcess.run(id, request) }
+        if let part = request.part { CheckProcess.run(part, request) }
         let checks: [Check]
         switch Catalogue.chosen(request.only) {
         case .success(let chosen): checks = chosen

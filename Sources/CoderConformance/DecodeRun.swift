@@ -3,16 +3,13 @@ import CCoderPlugin
 /// The way to decode an image.
 struct DecodeSetup {
     var shape = StructVersion.current
-    var kind = Input.Kind.memory
-    /// The number of bytes that arrive at a time, for a growing source.
-    var chunk = 1
+    var source = SourceSetup()
     var wantsPartial = false
     var policy = Services.Policy()
     var limits = DecodeSetup.roomyLimits
     var layout = SurfaceLayout()
     var maxFrames = Int.max
     var options: [OptionValue] = []
-    var failingRead: Int?
     /// Whether to request metadata and offers, too.
     var isThorough = false
 
@@ -39,6 +36,25 @@ struct DecodeSetup {
     }
 }
 
+/// The way in which bytes reach a decoder.
+struct SourceSetup {
+    var kind = Input.Kind.memory
+    /// The number of bytes that arrive at a time, for a growing source.
+    var chunk = 1
+    /// The number of the read that fails.
+    var failingRead: Int?
+}
+
+/// The first defects of results.
+struct Defects {
+    /// The first invalid value of a result.
+    var objection: String?
+    /// The first struct with a write past its end.
+    var overrun: String?
+    /// The first result whose status the header does not list for the call.
+    var illegal: String?
+}
+
 /// A decoded frame.
 struct DecodedFrame {
     var info: cpi_frame_info
@@ -54,12 +70,8 @@ struct DecodeOutcome {
     var blobs: [Blob] = []
     /// The failed call, if any.
     var failure: Answer?
-    /// The first defect of a result.
-    var objection: String?
-    /// The first struct with a write past its end.
-    var overrun: String?
-    /// The first result whose status the header does not list for the call.
-    var illegal: String?
+    var defects = Defects()
+    /// The first write outside of the surface.
     var stray: String?
     var needInputs = 0
     var partials = 0
@@ -80,15 +92,15 @@ extension CheckContext {
         guard let session = Decoding(coder, services, board, setup.shape) else {
             throw .skip("\(coder.id) does not decode")
         }
-        let input = Input(bytes, setup.kind, shape: setup.shape, failingRead: setup.failingRead)
+        let input = Input(bytes, setup.source.kind, shape: setup.shape, failingRead: setup.source.failingRead)
         var run = DecodeRun(session: session, input: input, setup: setup)
         services.startClock()
         var outcome = try run.all()
         services.stopClock()
         if let after { try after(session) }
         session.close()
-        outcome.overrun = session.overrun
-        outcome.illegal = session.illegal
+        outcome.defects.overrun = session.overrun
+        outcome.defects.illegal = session.illegal
         outcome.meter = services.meter
         return outcome
     }
@@ -139,7 +151,7 @@ struct DecodeRun {
 
     /// Records a result; returns true if it is a failure.
     private mutating func take(_ answer: Answer) -> Bool {
-        if outcome.objection == nil { outcome.objection = answer.objection }
+        if outcome.defects.objection == nil { outcome.defects.objection = answer.objection }
         if answer.isFailure { outcome.failure = answer }
         return answer.isFailure
     }
@@ -147,7 +159,7 @@ struct DecodeRun {
     /// Makes bytes arrive because a call requested them.
     private mutating func feed(_ call: String) throws(Stop) {
         outcome.needInputs += 1
-        if input.grow(setup.chunk) { return }
+        if input.grow(setup.source.chunk) { return }
         throw .fault(
             "\(call) answered CPI_NEED_INPUT although the source is complete", .truncated,
             try: "check source->complete first, and answer CPI_TRUNCATED if it is set")
@@ -218,7 +230,7 @@ struct DecodeRun {
             case CPI_NEED_INPUT: try feed("decode")
             case CPI_PARTIAL where setup.wantsPartial:
                 outcome.partials += 1
-                if !input.grow(setup.chunk) { return true }
+                if !input.grow(setup.source.chunk) { return true }
             default:
                 throw .fault(
                     answer.text, .decode,

@@ -7,18 +7,34 @@ struct EncodeSetup {
     var limits = DecodeSetup.roomyLimits
     var layout = SurfaceLayout()
     var options: [OptionValue] = []
-    var blobs: [Blob] = []
-    /// The Exif orientation; 0 means not stated.
-    var orientation: UInt32 = 0
-    var color: cpi_color?
-    /// The number of bytes that the output accepts.
-    var room: Int?
-    var refusal = CPI_LIMIT
-    /// The duration of each frame, in 1/10 s.
-    var durations: [UInt32] = []
-    var loops: UInt64 = 0
+    var metadata = Metadata()
+    var output = OutputSetup()
+    var animation = Animation()
     /// The band size, in multiples of the rows that the encoder requests; nil to pass whole images.
     var bands: Int?
+
+    /// The properties of an image besides its pixels.
+    struct Metadata {
+        var blobs: [Blob] = []
+        /// The Exif orientation; 0 means not stated.
+        var orientation: UInt32 = 0
+        var color: cpi_color?
+    }
+
+    /// The limits of the output.
+    struct OutputSetup {
+        /// The number of bytes that the output accepts.
+        var room: Int?
+        /// The status of a write beyond that number.
+        var refusal = CPI_LIMIT
+    }
+
+    /// The timing of several images.
+    struct Animation {
+        /// The duration of each frame, in 1/10 s.
+        var durations: [UInt32] = []
+        var loops: UInt64 = 0
+    }
 }
 
 /// The result of encoding.
@@ -26,10 +42,7 @@ struct EncodeOutcome {
     var bytes: [UInt8] = []
     var format = cpi_pixel_format()
     var failure: Answer?
-    var objection: String?
-    var overrun: String?
-    /// The first result whose status the header does not list for the call.
-    var illegal: String?
+    var defects = Defects()
     /// A description of the first offer with a value that the header does not define.
     var oddOffer: String?
     /// The results of add_blob.
@@ -58,8 +71,8 @@ extension CheckContext {
             outcome.hasWrongPlace = output.hasWrongPlace
         }
         session.close()
-        outcome.overrun = session.overrun
-        outcome.illegal = session.illegal
+        outcome.defects.overrun = session.overrun
+        outcome.defects.illegal = session.illegal
         outcome.oddOffer = session.oddOffer
         outcome.meter = services.meter
         return outcome
@@ -76,11 +89,11 @@ extension CheckContext {
         info.flags = first.hasAlpha ? CPI_IMAGE_HAS_ALPHA : 0
         if images.count > 1 {
             info.flags |= CPI_IMAGE_ANIMATED
-            info.loop_kind = setup.loops == 0 ? CPI_LOOPS_INFINITE : CPI_LOOPS_COUNT
-            info.loop_count = setup.loops
+            info.loop_kind = setup.animation.loops == 0 ? CPI_LOOPS_INFINITE : CPI_LOOPS_COUNT
+            info.loop_count = setup.animation.loops
         }
-        info.orientation = setup.orientation
-        info.color = setup.color ?? cpi_color()
+        info.orientation = setup.metadata.orientation
+        info.color = setup.metadata.color ?? cpi_color()
         info.native = cpi_pixel_format(
             channels: first.hasAlpha ? CPI_CHANNELS_RGBA : CPI_CHANNELS_RGB, numeric: CPI_NUMERIC_UNORM, bits: 8,
             alpha: first.hasAlpha ? CPI_ALPHA_STRAIGHT : CPI_ALPHA_NONE, count: 0, layout: 0, reserved: 0)
@@ -91,7 +104,7 @@ extension CheckContext {
         _ session: Encoding, _ images: [Image], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
     ) throws(Stop) {
         func take(_ answer: Answer) -> Bool {
-            if outcome.objection == nil { outcome.objection = answer.objection }
+            if outcome.defects.objection == nil { outcome.defects.objection = answer.objection }
             if answer.isFailure { outcome.failure = answer }
             return answer.isFailure
         }
@@ -119,8 +132,11 @@ extension CheckContext {
         }
         info.native = format
         outcome.format = format
-        if take(session.begin(info, Output(room: setup.room, refusal: setup.refusal, shape: setup.shape))) { return }
-        for blob in setup.blobs {
+        if take(session.begin(info, Output(room: setup.output.room, refusal: setup.output.refusal, shape: setup.shape)))
+        {
+            return
+        }
+        for blob in setup.metadata.blobs {
             let answer = session.add(blob)
             outcome.blobAnswers.append(answer.status)
             if answer.status != CPI_REFUSED, take(answer) { return }
@@ -134,7 +150,7 @@ extension CheckContext {
             frame.flags = CPI_FRAME_INDEPENDENT | (image.hasAlpha ? CPI_FRAME_HAS_ALPHA : 0)
             frame.rect = cpi_rect(x: 0, y: 0, width: info.width, height: info.height)
             if images.count > 1 {
-                let tenths = index < setup.durations.count ? setup.durations[index] : 1
+                let tenths = index < setup.animation.durations.count ? setup.animation.durations[index] : 1
                 frame.duration = cpi_rational(numerator: tenths, denominator: 10)
             }
             if let bands = setup.bands, let (answer, rows) = session.beginRows(frame) {

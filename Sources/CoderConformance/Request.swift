@@ -14,10 +14,15 @@ struct Request {
     var effort = Effort.quick
     /// The timeout of a check, in seconds.
     var timeout = 60
-    /// The only check for this process to run.
-    var one: String?
-    /// The number of this process among those of the check.
-    var process = 0
+    /// The part of a check that this process runs; nil for the process that the user started.
+    var part: CheckPart?
+
+    /// One process of one check.
+    struct CheckPart {
+        var check: String
+        /// The number of this process among those of the check.
+        var process: Int
+    }
 
     struct Failure: Error {
         var message: String
@@ -32,6 +37,8 @@ struct Request {
             return word
         }
         var operands: [String] = []
+        var one: String?
+        var process = 0
         while let word = rest.popFirst() {
             switch word {
             case "--json": output = .json
@@ -68,5 +75,6 @@ struct Request {
             throw Failure(message: "more than one plugin given: check one plugin at a time")
         }
         plugin = operands.first ?? ""
+        part = one.map { CheckPart(check: $0, process: process) }
     }
 }

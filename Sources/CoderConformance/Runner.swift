@@ -33,7 +33,7 @@ final class Runner {
 
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
-        if !check.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
+        if !check.execution.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
             // A failure to load affects every process that loads the plugin, so it is reported once.
             result.verdict = .skipped
             result.what = "it does not load"
@@ -60,7 +60,7 @@ final class Runner {
 
     /// Runs a check in this process, for a debugger.
     private func runHere(_ check: Check, _ result: inout CheckResult) {
-        if check.needsOwnProcess || check.refusesFiles || check.processes > 1 {
+        if check.execution.needsOwnProcess || check.execution.refusesFiles || check.execution.processes > 1 {
             result.verdict = .skipped
             result.what = "it needs a process of its own"
             return
@@ -82,14 +82,14 @@ final class Runner {
             result.remedy = fault.remedy
         }
         result.seconds = Double(wallNanoseconds() - start) / 1e9
-        if subject == nil, !check.isStatic { subject = try? context.subject() }
-        take(context.madeSamples)
+        if subject == nil, !check.execution.isStatic { subject = try? context.subject() }
+        take(context.findings.madeSamples)
     }
 
     private func runApart(_ check: Check, _ result: inout CheckResult) {
         var notes: [String] = []
         var remarks: [String] = []
-        for process in 0..<check.processes where result.verdict == .passed {
+        for process in 0..<check.execution.processes where result.verdict == .passed {
             ticket &+= 1
             guard let board = Board(ticket: ticket), let folder = try? TemporaryFolder() else {
                 result.verdict = .skipped
@@ -116,9 +116,9 @@ final class Runner {
         if result.verdict == .passed, let first = notes.first, notes.contains(where: { $0 != first }) {
             result.verdict = .failed
             result.what =
-                check.usesWorker
+                check.execution.usesWorker
                 ? "the results in a sealed worker differ from those in-process" : "two processes gave different results"
-            result.rule = check.usesWorker ? .sealed : .deterministic
+            result.rule = check.execution.usesWorker ? .sealed : .deterministic
             result.remedy = "look for results that depend on addresses, time or unset memory"
             if let remark = remarks.first {
                 result.what += "; \(remark)"

@@ -1,6 +1,6 @@
 import Dispatch
 import ImageModel
-import Synchronization
+import HostSystem
 
 /// Blocks the calling thread until an async body returns. Never call it on a thread of the concurrency pool.
 func blockingWait<R: Sendable>(

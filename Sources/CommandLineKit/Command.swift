@@ -37,7 +37,9 @@ package enum CommandLineProgram {
         do {
             let arguments = try ParsedArguments(words, specification)
             if arguments.has("--help") {
-                let verb = arguments.operands.first { specification.verbs.contains($0) }
+                let verb = arguments.operands.lazy.compactMap { word in
+                    specification.verbs.first { $0.name == word }
+                }.first
                 Console.write((verb.map(specification.of) ?? specification).help, to: STDOUT_FILENO)
                 return .success
             }

@@ -1,3 +1,5 @@
+import JSONModel
+
 /// A validated manifest, with the values that the generated file needs.
 ///
 /// The build checks the errors that would make the host ignore the plugin. The host validates everything else when it
@@ -25,8 +27,7 @@ struct Manifest {
             throw ManifestError(message: "the manifest is larger than \(Self.limit) bytes", offset: Self.limit)
         }
         if let place = Self.invalidUTF8(text) { throw ManifestError(message: "not valid UTF-8", offset: place) }
-        var parser = JSONParser(text)
-        let root = try parser.parse()
+        let root = try JSON(text)
 
         guard case .object = root.content else {
             throw ManifestError(message: "the manifest must be one JSON object", offset: root.offset)
@@ -42,7 +43,7 @@ struct Manifest {
         for coder in try root.elements("coders") {
             try coder.string("id")
             for role in try coder.elements("roles") {
-                guard case .string(let name) = role.content, Self.roles.contains(name) else {
+                guard case .plain(.string(let name)) = role.content, Self.roles.contains(name) else {
                     throw ManifestError(
                         message: "invalid role: expected \(Self.roles.sorted().joined(separator: ", "))",
                         offset: role.offset)
@@ -56,7 +57,7 @@ struct Manifest {
             for option in coder.optional("options") { keys.append(try option.string("key")) }
             optionKeys.append((try coder.string("id"), keys))
         }
-        compact = parser.compact
+        compact = JSON.compact(text)
     }
 
     /// Returns the offset of the first byte that is not valid UTF-8.
@@ -109,7 +110,7 @@ extension JSON {
     @discardableResult
     func string(_ key: String) throws(ManifestError) -> String {
         let value = try member(key)
-        guard case .string(let text) = value.content, !text.isEmpty else {
+        guard case .plain(.string(let text)) = value.content, !text.isEmpty else {
             throw value.fault("\"\(key)\" must be a non-empty string")
         }
         return text
@@ -118,7 +119,7 @@ extension JSON {
     @discardableResult
     func integer(_ key: String, in range: ClosedRange<Int>) throws(ManifestError) -> Int {
         let value = try member(key)
-        guard case .number(let text) = value.content, let number = Int(text), range.contains(number) else {
+        guard case .plain(.integer(let number)) = value.content, range.contains(number) else {
             let wanted = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
             throw value.fault("\"\(key)\" must be \(wanted)")
         }
@@ -136,10 +137,10 @@ extension JSON {
         let isolation = try object("isolation")
         if isolation.has("required") {
             let value = try isolation.member("required")
-            guard case .bool = value.content else { throw value.fault("\"required\" must be true or false") }
+            guard case .plain(.bool) = value.content else { throw value.fault("\"required\" must be true or false") }
         }
         for resource in isolation.has("read") ? try isolation.elements("read") : [] {
-            guard case .string(let name) = resource.content, Self.readable.contains(name) else {
+            guard case .plain(.string(let name)) = resource.content, Self.readable.contains(name) else {
                 throw resource.fault("\"read\" takes \(Self.readable.joined(separator: ", "))")
             }
         }

@@ -48,6 +48,7 @@ import Testing
         #expect(result.status == 65)
         #expect(result.output.isEmpty)
         let lines = result.stderr.split(separator: "\n")
-        #expect(lines.count == 1 && lines.allSatisfy { $0.hasPrefix("coderhost: ") }, "\(result.stderr)")
+        #expect(lines.count == 2 && lines.first?.hasPrefix("coderhost: ") == true, "\(result.stderr)")
+        #expect(lines.last == "  try: the file is damaged: copy or download it again")
     }
 }

@@ -53,6 +53,7 @@ import Testing
         (["--rotate", "-90"], "8x16", [green, white, red, blue]),
         (["--rotate", "180"], "16x8", [white, blue, green, red]),
         (["--crop", "8x4+8+0"], "8x4", [green, green, green, green]),
+        (["--crop", "8,0,8,4"], "8x4", [green, green, green, green]),
         (["--crop", "100x100+8+4"], "8x4", [white, white, white, white]),
         (["--resize", "8x4"], "8x4", [red, green, blue, white]),
         (["--crop", "8x8+0+0", "--resize", "4"], "4x4", [red, red, blue, blue]),
@@ -132,7 +133,8 @@ import Testing
 
     @Test(arguments: [
         (["--resize", "8", "--limit-bytes", "100"], "choose one"), (["--crop", "8x8"], "WxH+X+Y"),
-        (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--fit", "cover"], "add a size"),
+        (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--crop", "8x8,1,1"], "X,Y,W,H"), (["--crop", "1,2,3"], "X,Y,W,H"),
+        (["--crop", "1,2,0,3"], "X,Y,W,H"), (["--crop", "8+8x1+1"], "X,Y,W,H"), (["--fit", "cover"], "add a size"),
         (["--flip", "sideways"], "invalid --flip value"),
         (["--to-srgb", "--icc", "srgb"], "embeds"), (["--icc", "nowhere.icc"], "ICC profile"),
         (["--bg", "#12"], "not a color"), (["--rotate", "ninety"], "number"), (["--limit-bytes", "0"], "bytes"),

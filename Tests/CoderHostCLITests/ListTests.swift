@@ -12,11 +12,12 @@ import ImageProcessing
         #expect(result.status == 0)
         #expect(
             result.lines.first?.split(separator: " ").map(String.init) == [
-                "PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE",
+                "PLUGIN", "ID", "VERSION", "STATUS", "FORMATS", "FILE",
             ])
         for name in Self.plugins {
             let line = result.lines.first { $0.hasSuffix("/libcoder-\(name).so") }
             #expect(line?.contains(" ready ") == true, "\(name)")
+            #expect(line?.contains(" org.coderhost.\(name)-plugin ") == true, "\(name)")
         }
     }
 

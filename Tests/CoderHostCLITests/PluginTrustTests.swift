@@ -195,6 +195,38 @@ import Testing
         #expect(try home.status()["status"].text == "ready")
     }
 
+    @Test func `names the command that enables a disabled plugin`() throws {
+        let home = try Home()
+        try Tool.permit(0o755, home.plugins)
+        let id = "org.coderhost.gif-plugin"
+        let remedy = "try: coderhost plugin enable \(id)"
+        let image = Repository.fixture("images/three-frames.gif")
+        try #require(try home.run("plugin", "disable", id).status == 0)
+
+        let doctor = try home.run("doctor").stdout
+        let info = try home.run("info", image)
+        let forced = try home.run("info", image, "--coder", "org.coderhost.gif")
+        let written = try home.run("convert", image, "-o", home.place.file("t.gif"))
+
+        #expect(doctor.contains("disabled: by ") && doctor.contains("    \(remedy)\n"), "\(doctor)")
+        #expect(!doctor.contains("not installed: libcoder-gif.so") && !doctor.contains(", libcoder-gif.so"))
+        for result in [info, forced, written] {
+            #expect(result.status == 69)
+            #expect(result.stderr.contains("is disabled: by ") && result.stderr.contains("  \(remedy)\n"))
+        }
+    }
+
+    @Test(arguments: ["enable", "disable"])
+    func `changes the settings of all users only with --system`(verb: String) throws {
+        let result = try Tool.run(
+            "plugin", verb, "org.coderhost.gif-plugin", environment: ["HOME": "", "XDG_CONFIG_HOME": nil])
+
+        #expect(result.status == 64 && result.stdout.isEmpty)
+        #expect(result.stderr.contains("no folder for the user's settings"), "\(result.stderr)")
+        #expect(result.stderr.contains("  try: set HOME, or use --system"), "\(result.stderr)")
+        #expect(readFile("/etc/coderhost/plugins.d/org.coderhost.gif-plugin.conf") == nil)
+    }
+
     @Test(
         arguments: [
             (["plugin"], 64, "no subcommand", "coderhost plugin --help"),

@@ -18,6 +18,12 @@ import Testing
         (["convert", "f.png", "-o", "out.jpg", "--strip", "exfi"], "exif", 64),
         (["convert", "f.png", "-o", "{stme}.jpg"], "{stem}", 64),
         (["convert", "f.png", "-o", "out.jpg", "--qualtiy", "3"], "--quality", 64),
+        (["convert", "f.png", "-o", "out.jpg", "-Q", "3"], "-q, --quality", 64),
+        (["convert", "f.png", "-o", "out.jpg", "-O", "progressive=true"], "jpeg.progressive", 64),
+        (["convert", "f.png", "-o", "out.jpg", "-O", "progresive=true"], "jpeg.progressive", 64),
+        (["plugin", "disable", "png"], "org.coderhost.png-plugin", 66),
+        (["plugin", "disable", "/nowhere/libcoder-heif.so"], "org.coderhost.heif-plugin", 66),
+        (["plugin", "disable", "org.coderhost.gif"], "org.coderhost.gif-plugin", 66),
     ]
 
     @Test(arguments: slips.indices)
@@ -37,7 +43,8 @@ import Testing
     }
 
     static let nonsense: [(words: [String], status: Int32)] = [
-        (["x"], 64), (["list", "one"], 64), (["info"], 64), (["convert", "f.png"], 64),
+        (["x"], 64), (["convert", "f.png", "-o", "o.jpg", "-Z"], 64), (["list", "one"], 64), (["info"], 64),
+        (["convert", "f.png"], 64),
         (["info", "--json=1", "f.png"], 64),
         (["info", "--coder"], 64), (["list", "--explain"], 64), (["list", "--format", "zzz"], 69),
         (["info", "--limits", "side", "f.png"], 64), (["info", "--limits", "side=x", "f.png"], 64),
@@ -67,6 +74,23 @@ import Testing
             result.stderr.contains("\n  try: ") || result.stderr.contains("above") || result.stderr.contains("neither")
         #expect(saysMore, "\(result.stderr)")
         #expect(try Tool.shell("ls -A", directory: place.path).stdout == "f.png\n")
+    }
+
+    @Test(arguments: [
+        (["convert", "f.png", "b.webp"], "  try: to write b.webp: -o b.webp"),
+        (["rewrite", "f.png", "B.PNG"], "  try: to write B.PNG: -o B.PNG"),
+        (["convert", "f.png", "f.png"], "  try: coderhost convert --help"),
+        (["convert", "f.png", "b.unknown"], "  try: coderhost convert --help"),
+        (["convert", "b.webp"], "  try: coderhost convert --help"),
+    ])
+    func `name -o if the last operand looks like an output`(words: [String], hint: String) throws {
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(words, directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(result.stderr.split(separator: "\n") == ["coderhost: missing option -o OUT", hint[...]])
     }
 
     static let limits: [(value: String, message: String, hint: String)] = [

@@ -4,13 +4,7 @@ import CommandLineKit
 import Foundation
 import ImageModel
 import ImageProcessing
-import Synchronization
 import Testing
-
-#if THREAD_SANITIZER
-    /// The `Mutex` that the sanitizer supports.
-    private typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
-#endif
 
 /// A coder with frames of one black pixel.
 private struct Gray: ImageCoder {

@@ -1,6 +1,6 @@
 import Foundation
 import ImageLoading
-import Synchronization
+import HostSystem
 import Testing
 
 @testable import CoderHostFetch

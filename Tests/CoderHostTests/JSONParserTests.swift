@@ -14,6 +14,21 @@ import Testing
         #expect(try JSONParser.parse(Array(text.utf8)) == value)
     }
 
+    @Test func `reads the first of duplicate keys, and refuses them in a source`() throws {
+        let text = Array("{\"a\": 1, \"b\": [2], \"a\": 3}".utf8)
+
+        #expect(try JSONParser.parse(text)["a"] == .integer(1))
+        #expect(throws: JSONParser.Failure(message: "duplicate key \"a\"", offset: 19)) {
+            try JSONParser.parseSource(text)
+        }
+    }
+
+    @Test func `reports the offset of each value of a source in order`() throws {
+        let text = Array(" {\"a\": [1, {\"b\": null}], \"c\" : \"x\"}".utf8)
+
+        #expect(try JSONParser.parseSource(text).offsets == [1, 7, 8, 11, 17, 31])
+    }
+
     @Test func `writes what it reads`() throws {
         let text = "{\"a\\u0001\\\"\": [1, -2.5, null, {\"é\": \"\\\\\\n\"}], \"b\": true}"
 
@@ -25,7 +40,7 @@ import Testing
         "1 2",
         "[1]]", "\"a", "\"\u{1}\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800x\"", "\"\\ud800\\u0041\"",
         "\"\\udc00\"", "-", "+", ".", "1e", "1e999", "99999999999999999999", "--1", "NaN", "Infinity", "// a",
-        "\u{FEFF}{}",
+        "\u{FEFF}{}", "01", "-01", "1.", ".5", "-.5", "1.e2", "+1", "[1 2]", "{\"a\":1 \"b\":2}",
     ]) func `refuses`(text: String) {
         let failure = #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(Array(text.utf8)) }
 

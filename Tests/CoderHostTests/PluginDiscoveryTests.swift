@@ -255,7 +255,10 @@ import Testing
         let status = try #require(host.plugins.first).status
         let error = #expect(throws: CoderError.self) { try host.manager.decode(badImage) }
 
-        #expect(status == PluginStatus(.disabled, reason: "by \(file)", remedy: "set enabled = yes in \(file)"))
+        #expect(
+            status
+                == PluginStatus(
+                    .disabled, reason: "by \(file)", remedy: "coderhost plugin enable org.example.bad-plugin"))
         #expect(error?.code == .noCoder)
         #expect(error?.attempts.first?.contains("disabled") == true)
     }

@@ -1,14 +1,8 @@
 import ImageModel
 import ImageProcessing
-import Synchronization
 import TestSupport
 
 @testable import CoderHost
-
-#if THREAD_SANITIZER
-    /// Selects the lock that the sanitizer understands.
-    typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
-#endif
 
 /// Creates a host that uses only the given folders.
 func testHost(

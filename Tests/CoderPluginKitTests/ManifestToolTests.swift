@@ -77,12 +77,12 @@ import Testing
         ("\"schema\": 1", #""schema": 1, "isolation": {"read": "fonts"}"#, "\"read\" must be an array"),
         ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: expected a key in quotation marks"),
         ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: expected ','"),
-        ("\"extensions\": [ ]", "\"extensions\": nul", "error: expected a JSON value"),
+        ("\"extensions\": [ ]", "\"extensions\": nul", "error: expected a value"),
         ("\"MIT\"", "\"\\x\"", "error: unknown escape in a string"),
         ("\"MIT\"", "\"\\ud800\"", "error: unpaired surrogate"),
         ("\"MIT\"", "\"M\tT\"", "error: control character in a string"),
-        ("\"MIT\"", "'MIT'", "error: expected a JSON value"),
-        ("] } ] } ] }", "] } ] } ] } }", "error: unexpected text after the JSON value"),
+        ("\"MIT\"", "'MIT'", "error: expected a value"),
+        ("] } ] } ] }", "] } ] } ] } }", "error: unexpected bytes after the document"),
         ("\"MIT\" }", "\"MIT\" /* free */ }", "error: expected ','"),
     ])
     func `rejects a manifest and reports the position`(old: String, new: String, complaint: String) throws {

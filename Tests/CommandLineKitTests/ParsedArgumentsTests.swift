@@ -24,6 +24,23 @@ private func failure(_ words: String...) -> UsageError? {
 }
 
 @Suite struct `Parsed arguments` {
+    @Test(
+        arguments: [
+            ("8x4+1+2", PixelRect(x: 1, y: 2, width: 8, height: 4)),
+            ("1,2,8,4", PixelRect(x: 1, y: 2, width: 8, height: 4)),
+            ("8x4,1,2", nil), ("8+4+1+2", nil), ("1,2,8", nil), ("1,2,0,4", nil), ("-1,2,8,4", nil), ("", nil),
+        ] as [(String, PixelRect?)])
+    func `hold a rectangle in the forms of the help`(text: String, part: PixelRect?) throws {
+        let arguments = try parse("a", "--size=\(text)")
+
+        guard let part else {
+            let error = #expect(throws: UsageError.self) { try arguments.part("--size") }
+            #expect(error?.message == "invalid --size value \"\(text)\": expected WxH+X+Y or X,Y,W,H")
+            return
+        }
+        #expect(try arguments.part("--size") == part)
+    }
+
     @Test(arguments: [["-o", "x.png"], ["-ox.png"], ["-o=x.png"], ["--output", "x.png"], ["--output=x.png"]])
     func `have a value in every spelling`(words: [String]) throws {
         #expect(try ParsedArguments(["a.jpg"] + words, paint).value("--output") == "x.png")
@@ -44,6 +61,9 @@ private func failure(_ words: String...) -> UsageError? {
     @Test func `have errors that name the option and a remedy`() {
         #expect(failure("a", "--qualty", "3")?.hint == "did you mean --quality?")
         #expect(failure("a", "--qualty", "3")?.message == "unknown option --qualty")
+        #expect(failure("a", "-Q", "3")?.hint == "did you mean -q, --quality?")
+        #expect(failure("a", "--Verbose")?.hint == "did you mean -v, --verbose?")
+        #expect(failure("a", "-z")?.hint == nil)
         #expect(failure("a", "-o")?.message == "-o needs a value: OUT")
         #expect(failure("a", "-o", "-v")?.message == "-o needs a value: OUT")
         #expect(failure("a", "--verbose=1")?.message == "--verbose takes no value")

@@ -1,4 +1,5 @@
 import CommandLineKit
+import HostSystem
 import ImageModel
 import Testing
 
@@ -27,6 +28,12 @@ import Testing
                 "coderhost: a\\n.png: bad header [org.example.x]", "  tried: org.example.y: not mine",
                 "  try: download it again",
             ])
+        #expect(
+            CoderError(.corrupt, "bad header").lines(file: "a.png") == [
+                "coderhost: a.png: bad header", "  try: the file is damaged: copy or download it again",
+            ])
+        #expect(CoderError(.truncated, "short").json["hint"]?.string?.hasPrefix("the file is incomplete") == true)
+        #expect(CoderError(.cancelled, "stopped").lines(file: "a.png").count == 1)
         #expect(CoderError(.truncated, "").hintingAtIncomplete.hint == "--incomplete writes the available part")
         #expect(CoderError(.corrupt, "").hintingAtIncomplete.hint == nil)
     }

@@ -3,7 +3,7 @@ import ImageProcessing
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
+import HostSystem
 
 /// One connection: reads requests and sends their scripted responses in order.
 final class ServerConnection: ChannelInboundHandler {

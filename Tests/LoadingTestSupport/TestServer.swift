@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 package import NIOSSL
-import Synchronization
+import HostSystem
 import TestSupport
 
 /// An HTTP/1.1 server on loopback with scripted responses.

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import HostSystem
 
 /// The result of a program that a test started.
 public struct CommandResult: Sendable {

@@ -1,6 +1,7 @@
 import CCoderPlugin
 import Glibc
-import Synchronization
+import HostSystem
+import struct Synchronization.Atomic
 
 /// The host threads that the kit provides to a plugin: `coderhost.parallel/1`.
 enum HostThreads {

@@ -1,6 +1,6 @@
 import CCoderPlugin
 import Glibc
-import Synchronization
+import HostSystem
 
 /// The services of one session, which count all calls and fail on demand.
 @safe final class Services {
@@ -19,28 +19,46 @@ import Synchronization
         var threads: UInt32 = 2
     }
 
+    /// The counts of all calls.
     struct Meter {
-        var allocations = 0
-        var live: [UInt: Int] = [:]
-        var liveBytes = 0
-        var peakBytes = 0
-        var budgets = 0
-        var budget = 0
-        var peakBudget = 0
-        var refusedBudgets = 0
-        var polls = 0
-        var pollsAfterStop = 0
-        var stoppedAt: UInt64 = 0
+        /// The calls of `allocate` and `release`.
+        struct Memory {
+            var calls = 0
+            /// The size of each allocated block.
+            var live: [UInt: Int] = [:]
+            var bytes = 0
+            var peak = 0
+            /// An invalid release, or a write outside of a block.
+            var wrongRelease: String?
+        }
+
+        /// The calls of `budget`, which report memory from elsewhere.
+        struct Reports {
+            var calls = 0
+            var bytes = 0
+            var peak = 0
+            var refused = 0
+        }
+
+        /// The calls of `poll`.
+        struct Polls {
+            var calls = 0
+            var afterStop = 0
+            /// When `poll` first returned the stop.
+            var stoppedAt: UInt64 = 0
+            /// The longest processor time between two polls, in nanoseconds.
+            var longestGap: UInt64 = 0
+            var last: UInt64 = 0
+        }
+
+        var memory = Memory()
+        var reports = Reports()
+        var polls = Polls()
         var warnings: [String] = []
-        /// An invalid release, or a write outside of a block.
-        var wrongRelease: String?
         var hasWrongProgress = false
-        var afterClose: String?
-        /// The longest processor time between two polls, in nanoseconds.
-        var longestGap: UInt64 = 0
-        var lastPoll: UInt64 = 0
-        /// What else is to happen at a poll.
+        /// Whether the session is closed, and the last call after that.
         var isClosed = false
+        var afterClose: String?
     }
 
     let policy: Policy
@@ -53,10 +71,10 @@ import Synchronization
     var meter: Meter { state.withLock { $0 } }
 
     /// Starts measuring the time between two polls.
-    func startClock() { state.withLock { $0.lastPoll = threadNanoseconds() } }
+    func startClock() { state.withLock { $0.polls.last = threadNanoseconds() } }
     func stopClock() {
         state.withLock { meter in
-            meter.longestGap = max(meter.longestGap, threadNanoseconds() &- meter.lastPoll)
+            meter.polls.longestGap = max(meter.polls.longestGap, threadNanoseconds() &- meter.polls.last)
         }
     }
     func close() { state.withLock { $0.isClosed = true } }
@@ -99,21 +117,21 @@ import Synchronization
 
     private func allocate(_ count: UInt64) -> UnsafeMutableRawPointer? {
         unsafe state.withLock { meter in
-            let number = meter.allocations
-            meter.allocations += 1
+            let number = meter.memory.calls
+            meter.memory.calls += 1
             if meter.isClosed { meter.afterClose = "allocate" }
             if let first = policy.failsAllocation, policy.failsOnce ? number == first : number >= first { return nil }
             let limit = bounds.value.max_total_alloc
             guard let size = Int(exactly: count), size < 1 << 40,
-                limit == 0 || meter.liveBytes + meter.budget + size <= Int(clamping: limit),
+                limit == 0 || meter.memory.bytes + meter.reports.bytes + size <= Int(clamping: limit),
                 let memory = unsafe malloc(size + 2 * Self.frame)
             else { return nil }
             // Fill with a pattern, so that no byte is zero by accident and writes past the end are detected.
             unsafe memset(memory, Int32(Self.pattern), size + 2 * Self.frame)
             let start = unsafe memory + Self.frame
-            meter.live[UInt(bitPattern: start)] = size
-            meter.liveBytes += size
-            meter.peakBytes = max(meter.peakBytes, meter.liveBytes)
+            meter.memory.live[UInt(bitPattern: start)] = size
+            meter.memory.bytes += size
+            meter.memory.peak = max(meter.memory.peak, meter.memory.bytes)
             return unsafe start
         }
     }
@@ -122,16 +140,16 @@ import Synchronization
         guard let memory = unsafe memory else { return }
         state.withLock { meter in
             if meter.isClosed { meter.afterClose = "release" }
-            guard let size = meter.live.removeValue(forKey: UInt(bitPattern: memory)) else {
-                meter.wrongRelease = "it released memory that was not allocated, or was already released"
+            guard let size = meter.memory.live.removeValue(forKey: UInt(bitPattern: memory)) else {
+                meter.memory.wrongRelease = "it released memory that was not allocated, or was already released"
                 return
             }
-            meter.liveBytes -= size
+            meter.memory.bytes -= size
             for at in 0..<Self.frame {
                 let before = unsafe (memory - Self.frame).load(fromByteOffset: at, as: UInt8.self)
                 let behind = unsafe (memory + size).load(fromByteOffset: at, as: UInt8.self)
                 if before != Self.pattern || behind != Self.pattern {
-                    meter.wrongRelease = "it wrote outside of an allocated block of \(size) bytes"
+                    meter.memory.wrongRelease = "it wrote outside of an allocated block of \(size) bytes"
                 }
             }
             unsafe free(memory - Self.frame)
@@ -141,17 +159,17 @@ import Synchronization
     private func budget(_ delta: Int64) -> cpi_status {
         state.withLock { meter in
             if delta > 0 {
-                let number = meter.budgets
-                meter.budgets += 1
+                let number = meter.reports.calls
+                meter.reports.calls += 1
                 let limit = bounds.value.max_total_alloc
-                let isOver = limit > 0 && meter.liveBytes + meter.budget + Int(delta) > Int(clamping: limit)
+                let isOver = limit > 0 && meter.memory.bytes + meter.reports.bytes + Int(delta) > Int(clamping: limit)
                 if isOver || policy.refusesBudget.map({ number >= $0 }) == true {
-                    meter.refusedBudgets += 1
+                    meter.reports.refused += 1
                     return CPI_LIMIT
                 }
             }
-            meter.budget += Int(delta)
-            meter.peakBudget = max(meter.peakBudget, meter.budget)
+            meter.reports.bytes += Int(delta)
+            meter.reports.peak = max(meter.reports.peak, meter.reports.bytes)
             return CPI_OK
         }
     }
@@ -159,15 +177,19 @@ import Synchronization
     private func poll() -> cpi_status {
         state.withLock { meter in
             let now = threadNanoseconds()
-            if meter.lastPoll > 0, now > meter.lastPoll {
-                meter.longestGap = max(meter.longestGap, now - meter.lastPoll)
+            if meter.polls.last > 0, now > meter.polls.last {
+                meter.polls.longestGap = max(meter.polls.longestGap, now - meter.polls.last)
             }
-            meter.lastPoll = now
+            meter.polls.last = now
             if meter.isClosed { meter.afterClose = "poll" }
-            let number = meter.polls
-            meter.polls += 1
+            let number = meter.polls.calls
+            meter.polls.calls += 1
             guard let first = policy.stopsAtPoll, number >= first else { return CPI_CONTINUE }
-            if meter.stoppedAt == 0 { meter.stoppedAt = wallNanoseconds() } else { meter.pollsAfterStop += 1 }
+            if meter.polls.stoppedAt == 0 {
+                meter.polls.stoppedAt = wallNanoseconds()
+            } else {
+                meter.polls.afterStop += 1
+            }
             return policy.stop
         }
     }

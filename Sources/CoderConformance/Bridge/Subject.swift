@@ -39,12 +39,17 @@ import ImageModel
         var lendsThreads = false
     }
 
-    let id: String
-    let version: String
-    let minorBuilt: Int
-    let minorNeeded: Int
-    let concurrency: UInt32
-    let coderCount: Int
+    /// The members of its `cpi_plugin`.
+    struct PluginFacts {
+        let id: String
+        let version: String
+        let minorBuilt: Int
+        let minorNeeded: Int
+        let concurrency: UInt32
+        let coderCount: Int
+    }
+
+    let facts: PluginFacts
     let coders: [Coder]
     let faults: [String]
     let board: Board
@@ -97,12 +102,10 @@ import ImageModel
         guard UInt(bitPattern: unsafe raw.id) != 0, UInt(bitPattern: unsafe raw.version) != 0 else {
             throw .fault("its cpi_plugin has no id or no version", .manifestEqual, try: "fill .id and .version")
         }
-        unsafe id = String(cString: raw.id)
-        unsafe self.version = String(cString: raw.version)
-        unsafe minorBuilt = Int(raw.abi_minor_built)
-        unsafe minorNeeded = Int(raw.abi_minor_needed)
-        unsafe concurrency = raw.concurrency
-        unsafe coderCount = Int(raw.coder_count)
+        self.facts = unsafe PluginFacts(
+            id: String(cString: raw.id), version: String(cString: raw.version), minorBuilt: Int(raw.abi_minor_built),
+            minorNeeded: Int(raw.abi_minor_needed), concurrency: raw.concurrency, coderCount: Int(raw.coder_count))
+        let coderCount = self.facts.coderCount
         if unsafe raw.reserved != 0 { faults.append("cpi_plugin.reserved is not zero") }
         if unsafe raw.concurrency > CPI_CONCURRENCY_SERIAL {
             unsafe faults.append("cpi_plugin.concurrency is \(raw.concurrency), which is undefined")

@@ -1,6 +1,7 @@
 import CConformance
 import Glibc
-import Synchronization
+import HostSystem
+import struct Synchronization.Atomic
 
 /// Runs work on separate threads.
 enum Threads {

@@ -375,7 +375,7 @@ enum AbilityChecks {
             if coder.encoder != nil {
                 var setup = EncodeSetup()
                 setup.options = context.quickOptions(coder.id)
-                setup.blobs = SampleMetadata.blobs
+                setup.metadata.blobs = SampleMetadata.blobs
                 let rich = try context.encode(coder, context.images(coder, width: 20, height: 12), setup)
                 if rich.failure == nil { files.append(rich.bytes) }
             }

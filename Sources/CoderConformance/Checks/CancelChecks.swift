@@ -13,7 +13,7 @@ enum CancelChecks {
         try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             let whole = try context.decode(coder, bytes)
             try pace(coder, whole.meter)
-            for number in places(whole.meter.polls) {
+            for number in places(whole.meter.polls.calls) {
                 var setup = DecodeSetup()
                 setup.policy.stopsAtPoll = number
                 let start = threadNanoseconds()
@@ -33,7 +33,7 @@ enum CancelChecks {
             let images = context.images(coder, width: 200, height: 256)
             let whole = try context.encode(coder, images, setup)
             try pace(coder, whole.meter)
-            for number in places(whole.meter.polls) {
+            for number in places(whole.meter.polls.calls) {
                 setup.policy.stopsAtPoll = number
                 let start = threadNanoseconds()
                 let outcome = try context.encode(coder, images, setup)
@@ -47,9 +47,9 @@ enum CancelChecks {
     }
 
     private static func pace(_ coder: Subject.Coder, _ meter: Services.Meter) throws(Stop) {
-        if meter.longestGap > patience {
+        if meter.polls.longestGap > patience {
             throw .fault(
-                "\(coder.id) worked \(meter.longestGap / 1_000_000) ms without polling; it polled \(meter.polls) times",
+                "\(coder.id) worked \(meter.polls.longestGap / 1_000_000) ms without polling; it polled \(meter.polls.calls) times",
                 .poll, try: "call poll every 64 rows")
         }
     }
@@ -58,7 +58,7 @@ enum CancelChecks {
         _ coder: Subject.Coder, _ number: Int, _ failure: Answer?, _ meter: Services.Meter, since start: UInt64
     ) throws(Stop) {
         // Another thread may have polled less often this time.
-        if meter.stoppedAt == 0 { return }
+        if meter.polls.stoppedAt == 0 { return }
         guard let failure else {
             throw .fault(
                 "\(coder.id) went on to the end although poll number \(number) answered CPI_CANCELLED", .latency,
@@ -69,9 +69,10 @@ enum CancelChecks {
                 "\(coder.id), when poll number \(number) answered CPI_CANCELLED: \(failure.text)", .latency,
                 try: "answer CPI_CANCELLED")
         }
-        if meter.pollsAfterStop > 8 {
+        if meter.polls.afterStop > 8 {
             throw .fault(
-                "\(coder.id) polled \(meter.pollsAfterStop) more times after poll had answered CPI_CANCELLED", .latency,
+                "\(coder.id) polled \(meter.polls.afterStop) more times after poll had answered CPI_CANCELLED",
+                .latency,
                 try: "return at the first answer other than CPI_CONTINUE")
         }
         try MemoryChecks.settled(meter, coder, "after a cancel")

@@ -15,8 +15,8 @@ enum ContractChecks {
         }
         try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             var growing = DecodeSetup()
-            growing.kind = .growing
-            growing.chunk = max(1, bytes.count / 16)
+            growing.source.kind = .growing
+            growing.source.chunk = max(1, bytes.count / 16)
             growing.wantsPartial = true
             var whole = DecodeSetup()
             whole.isThorough = true
@@ -28,16 +28,16 @@ enum ContractChecks {
                     _ = session.seek(0)
                     _ = session.item(0)
                 }
-                try judge(coder, outcome.illegal)
+                try judge(coder, outcome.defects.illegal)
             }
         }
         try SurfaceChecks.optional(true) { () throws(Stop) in
             try context.eachEncoder { coder throws(Stop) in
                 var setup = EncodeSetup()
                 setup.options = context.quickOptions(coder.id)
-                setup.blobs = SampleMetadata.blobs
+                setup.metadata.blobs = SampleMetadata.blobs
                 let images = context.images(coder, width: 20, height: 12)
-                try judge(coder, try context.encode(coder, images, setup).illegal)
+                try judge(coder, try context.encode(coder, images, setup).defects.illegal)
             }
         }
     }

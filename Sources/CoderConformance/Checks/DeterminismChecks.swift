@@ -72,7 +72,7 @@ enum DeterminismChecks {
                 digest.add(try context.encode(coder, context.images(coder, width: 37, height: 23), setup).bytes)
             }
         }
-        context.note = digest.text
+        context.findings.note = digest.text
     }
 
     static let runs = Check(

@@ -36,10 +36,10 @@ enum FramesChecks {
         if let failure = outcome.failure {
             throw .fault("\(coder.id): \(failure.text)", .session, try: "decode the whole frame")
         }
-        if let objection = outcome.objection {
+        if let objection = outcome.defects.objection {
             throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error")
         }
-        if let overrun = outcome.overrun {
+        if let overrun = outcome.defects.overrun {
             throw .fault(
                 "\(coder.id) wrote past the end of \(overrun), or changed its size", .size,
                 try: "copy min(size, sizeof own) bytes")

@@ -20,7 +20,7 @@ enum InputChecks {
                 bytes.count, first: context.effort.pick(96, 1024), more: context.effort.pick(64, 1000))
             for length in lengths {
                 let cut = try context.decode(coder, Array(bytes.prefix(length)))
-                if let objection = cut.objection {
+                if let objection = cut.defects.objection {
                     throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error")
                 }
                 guard let failure = cut.failure else {
@@ -56,7 +56,7 @@ enum InputChecks {
                     data[at] ^= UInt8(1 << dice.below(8))
                 }
                 let outcome = try context.decode(coder, data)
-                if let objection = outcome.objection {
+                if let objection = outcome.defects.objection {
                     throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error")
                 }
                 if let stray = outcome.stray {
@@ -102,8 +102,8 @@ enum InputChecks {
             // An image given by the user may be large.
             for chunk in Set([max(1, bytes.count / 4000), 7, 1000]) {
                 var setup = DecodeSetup()
-                setup.kind = .growing
-                setup.chunk = chunk
+                setup.source.kind = .growing
+                setup.source.chunk = chunk
                 let outcome = try context.decode(coder, bytes, setup)
                 if let place = outcome.failure?.text ?? Difference.first(whole.pixels, outcome.pixels) {
                     throw .fault(
@@ -126,8 +126,8 @@ enum InputChecks {
         ) { coder, bytes throws(Stop) in
             let whole = try context.decode(coder, bytes)
             var setup = DecodeSetup()
-            setup.kind = .growing
-            setup.chunk = max(1, bytes.count / 16)
+            setup.source.kind = .growing
+            setup.source.chunk = max(1, bytes.count / 16)
             setup.wantsPartial = true
             let outcome = try context.decode(coder, bytes, setup)
             if let place = outcome.failure?.text ?? Difference.first(whole.pixels, outcome.pixels) {
@@ -150,7 +150,7 @@ enum InputChecks {
             try SurfaceChecks.optional(index > 0) { () throws(Stop) in
                 try context.eachImage(kinds) { coder, bytes throws(Stop) in
                     var setup = DecodeSetup()
-                    setup.kind = .reader
+                    setup.source.kind = .reader
                     let outcome = try context.decode(coder, bytes, setup)
                     let whole = try context.decode(coder, bytes)
                     if let place = outcome.failure?.text ?? Difference.first(whole.pixels, outcome.pixels) {
@@ -170,8 +170,8 @@ enum InputChecks {
             let whole = try context.decode(coder, bytes)
             for number in 0..<context.effort.pick(6, 40) {
                 var setup = DecodeSetup()
-                setup.kind = .reader
-                setup.failingRead = number
+                setup.source.kind = .reader
+                setup.source.failingRead = number
                 let outcome = try context.decode(coder, bytes, setup)
                 if outcome.failure == nil, outcome.pixels != whole.pixels {
                     throw .fault(

@@ -45,7 +45,7 @@ enum IsolationChecks {
                 }
             }
         }
-        context.note = digest.text
+        context.findings.note = digest.text
     }
 
     static let encoding = Check(
@@ -71,7 +71,7 @@ enum IsolationChecks {
             digest.add(try host.manager.encode(decoded, to: format))
         }
         if judged == 0 { throw .skip("another plugin of its folder comes first for its formats") }
-        context.note = digest.text
+        context.findings.note = digest.text
     }
 
     private static func eachCoder(
@@ -91,7 +91,7 @@ enum IsolationChecks {
                     try: DeniedCalls.advice(error.message + " " + refused))
             }
         }
-        if context.process == 1 { context.remark = DeniedCalls.refused }
+        if context.process == 1 { context.findings.remark = DeniedCalls.refused }
     }
 
     /// Returns a host that knows only the plugin's folder, with or without workers.

@@ -38,7 +38,7 @@ enum LifecycleChecks {
                 if outcome.bytes.isEmpty {
                     throw .fault("\(coder.id) finished without writing anything", .finish, try: "write to the sink")
                 }
-                context.madeSamples.append(Sample(coder: coder.id, kind: kind, bytes: outcome.bytes))
+                context.findings.madeSamples.append(Sample(coder: coder.id, kind: kind, bytes: outcome.bytes))
             }
         }
     }

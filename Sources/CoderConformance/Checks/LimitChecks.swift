@@ -110,7 +110,7 @@ enum LimitChecks {
         for blob in SampleMetadata.blobs where carries.contains(SampleMetadata.name(blob.kind)) {
             var setup = EncodeSetup()
             setup.options = context.quickOptions(coder.id)
-            setup.blobs = [blob]
+            setup.metadata.blobs = [blob]
             let file = try context.encode(coder, context.images(coder, width: 16, height: 12), setup)
             // roundtrip.metadata checks whether the metadata is there.
             if file.failure == nil { result.append(file.bytes) }
@@ -141,7 +141,7 @@ enum LimitChecks {
         var judged = 0
         try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             let meter = try context.decode(coder, bytes).meter
-            let peak = meter.peakBytes + meter.peakBudget
+            let peak = meter.memory.peak + meter.reports.peak
             if peak < 4096 { return }
             judged += 1
             var setup = DecodeSetup()
@@ -149,7 +149,7 @@ enum LimitChecks {
             setup.limits.max_alloc = UInt64(peak / 4)
             let outcome = try context.decode(coder, bytes, setup)
             guard let failure = outcome.failure else {
-                if outcome.meter.peakBytes + outcome.meter.peakBudget <= peak / 4 { return }
+                if outcome.meter.memory.peak + outcome.meter.reports.peak <= peak / 4 { return }
                 throw .fault("\(coder.id) used more memory than max_total_alloc", .ownLimits, try: "answer CPI_LIMIT")
             }
             if failure.status != CPI_LIMIT, failure.status != CPI_NO_MEMORY {
@@ -170,8 +170,8 @@ enum LimitChecks {
             setup.policy.stopsAtPoll = 0
             setup.policy.stop = CPI_DEADLINE
             let outcome = try context.decode(coder, bytes, setup)
-            polls += outcome.meter.polls
-            if outcome.meter.polls > 0, outcome.failure?.status != CPI_DEADLINE {
+            polls += outcome.meter.polls.calls
+            if outcome.meter.polls.calls > 0, outcome.failure?.status != CPI_DEADLINE {
                 throw .fault(
                     "\(coder.id), when poll answered CPI_DEADLINE: "
                         + (outcome.failure?.text ?? "it continued to the end"), .poll,
@@ -191,8 +191,8 @@ enum LimitChecks {
             let count = try context.encode(coder, images, setup).bytes.count
             for refusal in [CPI_LIMIT, CPI_IO] {
                 for room in [0, count / 2, count - 1] {
-                    setup.room = room
-                    setup.refusal = refusal
+                    setup.output.room = room
+                    setup.output.refusal = refusal
                     let failure = try context.encode(coder, images, setup).failure
                     if failure?.status != refusal {
                         throw .fault(

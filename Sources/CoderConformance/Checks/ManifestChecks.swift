@@ -55,11 +55,11 @@ enum ManifestChecks {
                     try: "correct the one that is wrong and rebuild")
             }
         }
-        try same("the id", plugin.id, manifest.id)
-        try same("the version", plugin.version, manifest.version)
-        try same("the minor it was built with", "\(plugin.minorBuilt)", "\(manifest.abiMinorBuilt)")
-        try same("the minor it needs", "\(plugin.minorNeeded)", "\(manifest.abiMinorNeeded)")
-        try same("the number of coders", "\(plugin.coderCount)", "\(manifest.coders.count)")
+        try same("the id", plugin.facts.id, manifest.id)
+        try same("the version", plugin.facts.version, manifest.version)
+        try same("the minor it was built with", "\(plugin.facts.minorBuilt)", "\(manifest.abiMinorBuilt)")
+        try same("the minor it needs", "\(plugin.facts.minorNeeded)", "\(manifest.abiMinorNeeded)")
+        try same("the number of coders", "\(plugin.facts.coderCount)", "\(manifest.coders.count)")
         for coder in plugin.coders {
             guard let described = manifest.coders.first(where: { $0.id == coder.id }) else {
                 throw .fault(
@@ -71,9 +71,10 @@ enum ManifestChecks {
                 "the roles of \(coder.id): what", roles.names.joined(separator: " "),
                 described.roles.names.joined(separator: " "))
         }
-        if plugin.minorNeeded > plugin.minorBuilt {
+        if plugin.facts.minorNeeded > plugin.facts.minorBuilt {
             throw .fault(
-                "it needs minor \(plugin.minorNeeded), but was built with \(plugin.minorBuilt)", .manifestEqual,
+                "it needs minor \(plugin.facts.minorNeeded), but was built with \(plugin.facts.minorBuilt)",
+                .manifestEqual,
                 try: "set abi_minor_needed to the lowest sufficient minor")
         }
     }

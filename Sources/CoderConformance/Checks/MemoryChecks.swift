@@ -8,17 +8,17 @@ enum MemoryChecks {
 
     /// Checks a session's memory after it is closed.
     static func settled(_ meter: Services.Meter, _ coder: Subject.Coder, _ place: String) throws(Stop) {
-        if let wrong = meter.wrongRelease {
+        if let wrong = meter.memory.wrongRelease {
             throw .fault("\(coder.id), \(place): \(wrong)", .release, try: "try it under AddressSanitizer")
         }
-        if !meter.live.isEmpty {
+        if !meter.memory.live.isEmpty {
             throw .fault(
-                "\(coder.id), \(place): \(meter.live.count) blocks of \(meter.liveBytes) bytes were not released",
+                "\(coder.id), \(place): \(meter.memory.live.count) blocks of \(meter.memory.bytes) bytes were not released",
                 .close, try: "release in close what the session took")
         }
-        if meter.budget != 0 {
+        if meter.reports.bytes != 0 {
             throw .fault(
-                "\(coder.id), \(place): \(meter.budget) reported bytes were never released", .budget,
+                "\(coder.id), \(place): \(meter.reports.bytes) reported bytes were never released", .budget,
                 try: "call budget with a negative number after freeing the memory")
         }
         if let call = meter.afterClose {
@@ -44,7 +44,7 @@ enum MemoryChecks {
                 setup.options = context.quickOptions(coder.id)
                 let images = context.images(coder, width: 20, height: 12)
                 try settled(try context.encode(coder, images, setup).meter, coder, "after encoding")
-                setup.room = 8
+                setup.output.room = 8
                 try settled(try context.encode(coder, images, setup).meter, coder, "after a full output")
             }
         }
@@ -72,7 +72,7 @@ enum MemoryChecks {
         try context.eachImage { coder, bytes throws(Stop) in
             let whole = try context.decode(coder, bytes)
             for number in InputChecks.lengths(
-                whole.meter.allocations, first: 40, more: context.effort.pick(20, 400))
+                whole.meter.memory.calls, first: 40, more: context.effort.pick(20, 400))
             {
                 for once in [true, false] {
                     var setup = DecodeSetup()
@@ -90,7 +90,7 @@ enum MemoryChecks {
                 setup.options = context.quickOptions(coder.id)
                 let images = context.images(coder, width: 16, height: 10)
                 let whole = try context.encode(coder, images, setup)
-                for number in InputChecks.lengths(whole.meter.allocations, first: 20, more: 10) {
+                for number in InputChecks.lengths(whole.meter.memory.calls, first: 20, more: 10) {
                     setup.policy.failsAllocation = number
                     let outcome = try context.encode(coder, images, setup)
                     try judge(coder, number, outcome.failure, isSame: outcome.bytes == whole.bytes)
@@ -105,7 +105,7 @@ enum MemoryChecks {
     ) { context throws(Stop) in
         var reports = 0
         func judge(_ coder: Subject.Coder, _ number: Int, _ failure: Answer?, _ meter: Services.Meter) throws(Stop) {
-            guard meter.refusedBudgets > 0 else { return }
+            guard meter.reports.refused > 0 else { return }
             guard let failure else {
                 throw .fault(
                     "\(coder.id) continued although budget answered CPI_LIMIT to report \(number)", .budgetRefused,
@@ -120,8 +120,8 @@ enum MemoryChecks {
         }
         try context.eachImage([.large, .small, .given]) { coder, bytes throws(Stop) in
             let whole = try context.decode(coder, bytes)
-            reports += whole.meter.budgets
-            for number in InputChecks.lengths(whole.meter.budgets, first: 10, more: 10) {
+            reports += whole.meter.reports.calls
+            for number in InputChecks.lengths(whole.meter.reports.calls, first: 10, more: 10) {
                 var setup = DecodeSetup()
                 setup.policy.refusesBudget = number
                 let outcome = try context.decode(coder, bytes, setup)

@@ -67,7 +67,7 @@ enum NegotiationChecks {
             setup.shape = shape
             setup.isThorough = true
             let then = try other.decode(coder, bytes, setup)
-            try judge(coder, then.failure, then.overrun)
+            try judge(coder, then.failure, then.defects.overrun)
             if let place = Difference.first(now, then.pixels) {
                 throw .fault(
                     "\(coder.id) decodes to other pixels with \(host): \(place)", .size,
@@ -80,7 +80,7 @@ enum NegotiationChecks {
             setup.shape = shape
             setup.options = context.quickOptions(coder.id)
             let outcome = try other.encode(coder, other.images(coder, width: 17, height: 9), setup)
-            try judge(coder, outcome.failure, outcome.overrun)
+            try judge(coder, outcome.failure, outcome.defects.overrun)
         }
     }
 

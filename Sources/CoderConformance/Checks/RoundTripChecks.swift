@@ -93,8 +93,8 @@ enum RoundTripChecks {
         ) { coder throws(Stop) in
             var setup = EncodeSetup()
             setup.options = context.quickOptions(coder.id, lossless: true)
-            setup.durations = [1, 3, 2, 10, 5]
-            setup.loops = 3
+            setup.animation.durations = [1, 3, 2, 10, 5]
+            setup.animation.loops = 3
             let images = context.images(coder, width: 40, height: 32, hasAlpha: true, frames: 5)
             let outcome = try compare(context, coder, images, setup)
             func lost(_ what: String) -> Stop {
@@ -107,8 +107,8 @@ enum RoundTripChecks {
                 let time = frame.info.duration
                 let seconds = time.denominator == 0 ? 0 : Double(time.numerator) / Double(time.denominator)
                 // The coarsest unit in use is 1/100 s.
-                if abs(seconds - Double(setup.durations[index]) / 10) > 0.0101 {
-                    throw lost("frame \(index) of \(setup.durations[index])/10 s came back with \(seconds) s")
+                if abs(seconds - Double(setup.animation.durations[index]) / 10) > 0.0101 {
+                    throw lost("frame \(index) of \(setup.animation.durations[index])/10 s came back with \(seconds) s")
                 }
             }
             if let info = outcome.info, info.loop_kind != CPI_LOOPS_COUNT || info.loop_count != 3 {
@@ -128,8 +128,8 @@ enum RoundTripChecks {
                 let name = SampleMetadata.name(blob.kind)
                 var setup = EncodeSetup()
                 setup.options = context.quickOptions(coder.id)
-                setup.blobs = [blob]
-                if carries.contains("orientation"), blob.kind == CPI_BLOB_EXIF { setup.orientation = 1 }
+                setup.metadata.blobs = [blob]
+                if carries.contains("orientation"), blob.kind == CPI_BLOB_EXIF { setup.metadata.orientation = 1 }
                 let file = try context.encode(coder, context.images(coder, width: 16, height: 12), setup)
                 if let failure = file.failure ?? unsupported(file.blobAnswers) {
                     throw .fault(

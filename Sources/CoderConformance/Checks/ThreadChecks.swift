@@ -15,7 +15,7 @@ enum ThreadChecks {
             what: "four sessions ran on four threads", rule: .concurrency,
             remedy: "keep all state of a session in the session, or declare CPI_CONCURRENCY_SERIAL")
     ) { context throws(Stop) in
-        if try context.subject().concurrency == CPI_CONCURRENCY_SERIAL {
+        if try context.subject().facts.concurrency == CPI_CONCURRENCY_SERIAL {
             throw .skip("it permits only one thread at a time")
         }
         try context.eachImage { coder, bytes throws(Stop) in

@@ -2,7 +2,6 @@ import HostSystem
 public import ImageModel
 public import ImageProcessing
 public import PluginRuntime
-import Synchronization
 
 /// An animation whose frames are decoded on demand.
 ///

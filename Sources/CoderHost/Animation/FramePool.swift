@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Decoded frames of one image, limited by a byte budget.
 ///

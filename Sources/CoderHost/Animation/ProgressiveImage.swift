@@ -2,7 +2,6 @@ import HostSystem
 public import ImageModel
 import ImageProcessing
 import PluginRuntime
-import Synchronization
 
 /// An image that is displayed while its bytes arrive.
 ///

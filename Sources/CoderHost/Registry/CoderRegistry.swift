@@ -3,7 +3,6 @@ import ImageModel
 import ImageProcessing
 import PluginCatalogue
 import PluginRuntime
-import Synchronization
 
 /// An immutable snapshot of the installed plugins and coders.
 struct RegistrySnapshot: Sendable {

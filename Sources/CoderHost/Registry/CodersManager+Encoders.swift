@@ -14,8 +14,10 @@ extension CodersManager {
     package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
         let snapshot = registry.snapshot
         var reasons: [String] = []
+        var remedy: String?
         for record in snapshot.plugins where !record.status.isUsable {
             for coder in record.manifest?.coders ?? [] where coder.formats.contains(where: { $0.id == format }) {
+                if remedy == nil, !record.status.remedy.isEmpty { remedy = record.status.remedy }
                 reasons.append(
                     "\(record.fileName) could write it, but is \(record.status.state.word): \(record.status.reason)")
             }
@@ -30,7 +32,7 @@ extension CodersManager {
         let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
         return CoderError(
             .noCoder, "no usable coder writes \(format)",
-            hint: (mistyped.map { "did you mean \($0)? " } ?? "")
+            hint: remedy ?? (mistyped.map { "did you mean \($0)? " } ?? "")
                 + "available formats: \(known.joined(separator: ", "))",
             attempts: reasons)
     }

@@ -3,7 +3,6 @@ public import ImageModel
 import ImageProcessing
 import PluginCatalogue
 public import PluginRuntime
-import Synchronization
 
 /// Orders all coders and asks them one after the other.
 ///
@@ -193,6 +192,15 @@ public final class CodersManager: Sendable {
                 hint: unread.remedy, attempts: snapshot.unread.map(\.message))
         }
         if let id {
+            let owner = snapshot.plugins.first { record in
+                !record.status.isUsable && (record.manifest?.coders ?? []).contains { $0.id == id }
+            }
+            if let owner {
+                return CoderError(
+                    .noCoder, "there is no usable coder \(id)",
+                    hint: owner.status.remedy.isEmpty ? "run coderhost list" : owner.status.remedy,
+                    attempts: ["\(owner.fileName) is \(owner.status.state.word): \(owner.status.reason)"])
+            }
             let known = ranked(snapshot) { _ in (format: nil, score: nil) }.reversed().map(\.descriptor)
                 .filter { $0.roles.contains(.decode) }.map(\.id)
             return CoderError(

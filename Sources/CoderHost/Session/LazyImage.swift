@@ -2,7 +2,6 @@ import HostSystem
 public import ImageModel
 import ImageProcessing
 public import PluginRuntime
-import Synchronization
 
 /// An image whose header is read at once, and whose pixels are decoded on first access.
 ///

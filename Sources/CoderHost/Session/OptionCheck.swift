@@ -15,7 +15,7 @@ package enum OptionCheck {
                 let known = possible.map(\.key)
                 throw .invalidArgument(
                     "\(coder.id) has no option \(key)",
-                    hint: nearest(key, known).map { "did you mean \($0)?" }
+                    hint: nearestKey(key, known).map { "did you mean \($0)?" }
                         ?? (known.isEmpty ? "it has none" : "it has \(known.joined(separator: ", "))"))
             }
             try examine(key, value, option)
@@ -73,6 +73,14 @@ package enum OptionCheck {
         }
         guard let value else { throw .invalidArgument("option \(key): \"\(text)\" is \(option.kind.negation)") }
         return value
+    }
+
+    /// Returns the known key closest to a mistyped one, which may lack the prefix of its coder: `progressive`.
+    private static func nearestKey(_ key: String, _ known: [String]) -> String? {
+        if let exact = known.first(where: { $0.hasSuffix("." + key) }) { return exact }
+        if let near = nearest(key, known) { return near }
+        let names = known.map { $0.split(separator: ".").last.map(String.init) ?? $0 }
+        return nearest(key, names).flatMap { name in names.firstIndex(of: name).map { known[$0] } }
     }
 
     /// Returns the known word closest to a mistyped one; nil if none is close.

@@ -21,7 +21,7 @@ enum BenchCommand: Command {
                 help: "operations: info,decode,thumbnail,convert,encode (default: the first three)"),
             OptionSpecification(
                 "--runs", value: "N", help: "measured runs per operation, after one warm-up run (default: 5)"),
-            OptionSpecification("--threads", value: "N", help: "threads per image (default: 1)"),
+            .threads(default: "1"),
             OptionSpecification(
                 "--against", value: "PROGRAMS",
                 help: "compare with installed programs: vips,pillow,magick (default: none)"),

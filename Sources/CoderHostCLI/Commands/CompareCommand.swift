@@ -29,9 +29,8 @@ enum CompareCommand: Command {
                 "--amplify", value: "N", help: "multiply the difference in --diff by N, 1 to 65535 (default: 8)"),
             OptionSpecification(
                 "--frame", value: "N", help: "compare frame N only, from 0 (default: all)"),
-            OptionSpecification(
-                "--coder", value: "ID", help: "decode both with this coder only (default: the best)"),
-            OptionSpecification("--no-overwrite", help: "fail if the --diff file exists"),
+            .coder,
+            .noOverwrite,
         ],
         notes: """
 

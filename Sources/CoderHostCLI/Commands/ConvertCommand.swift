@@ -23,30 +23,12 @@ enum ConvertCommand: Command {
             ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "extract all images of a file"),
         ],
         options: [
-            OptionSpecification(
-                "-o", "--output", value: "OUT",
-                help: "file, folder/, - or template of {dir} {stem} {ext} {n} {w} {h} {item}"),
-            OptionSpecification(
-                "-f", "--format", value: "FORMAT",
-                help: "output format (default: by output name, else PNG with alpha or JPEG)"),
-        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
-            OptionSpecification(
-                "--resize", value: "SIZE",
-                help: "target size in px: 800x600, 800x, x600, or 256 for 256x256 (default: keep)")
-        ] + ImageChanges.specification + ImageChanges.transforms + [
-            OptionSpecification(
-                "--limit-bytes", value: "SIZE",
-                help: "shrink until the decoded pixels fit; bytes, k, M, G (default: no limit)")
-        ] + ItemChoice.specification + [
-            OptionSpecification("--frame", value: "N", help: "write frame N only, from 0 (default: all)"),
-            OptionSpecification(
-                "--first-frame", help: "write the first frame only"),
-            OptionSpecification("--incomplete", help: "write the available part of a truncated image"),
-            OptionSpecification(
-                "--keep", value: "KINDS", help: "metadata to keep: exif,icc,xmp,iptc,text (default: all)"),
-            OptionSpecification(
-                "--strip", value: "KINDS", help: "metadata to remove: exif,icc,xmp,iptc,text or all (default: none)"),
-        ] + ConvertJob.specification)
+            .output("file, folder/, - or template of {dir} {stem} {ext} {n} {w} {h} {item}"),
+            .format(default: "by output name, else PNG with alpha or JPEG"),
+        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize]
+            + ImageChanges.specification + ImageChanges.transforms + [.limitBytes] + ItemChoice.specification
+            + [.frame, .firstFrame, .incomplete] + metadataOptions(kept: "all")
+            + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         try ConvertJob(arguments).run(arguments)
@@ -75,7 +57,7 @@ extension ConvertJob {
         }
         // Host and worker alternate, so binding both to one processor makes wake-ups cheaper.
         let isBound = host.configuration.isolation.mode == .require
-        return batch.run(threads: threads, isBound: isBound) { [self] index, file throws(CoderError) in
+        return batch.run(threads: schedule.threads, isBound: isBound) { [self] index, file throws(CoderError) in
             try convert(file, number: index)
         }
     }

@@ -35,8 +35,9 @@ enum DoctorCommand: Command {
         // Disabled and shadowed plugins are choices of the user, not problems.
         let setAside = plugins.filter { $0.status.state == .disabled || $0.status.state == .shadowed }
         let problems = plugins.filter { !$0.status.isUsable && !setAside.contains($0) }
+        // An installed plugin that is not used is listed with its reason.
         let missing = Catalogue.plugins.filter { known in
-            !plugins.contains { $0.manifest?.id == known.manifest.id && $0.status.isUsable }
+            !plugins.contains { $0.manifest?.id == known.manifest.id || $0.fileName == known.file }
         }
         let isolation = DoctorIsolation(host)
         let demanding = plugins.filter { $0.status.isUsable && $0.manifest?.isolationNotes.isEmpty == false }

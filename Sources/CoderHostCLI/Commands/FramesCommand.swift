@@ -18,13 +18,9 @@ enum FramesCommand: Command {
             ("coderhost frames assemble *.png -o film.apng --delay 1/30", "show each frame for exactly 1/30 s"),
         ],
         options: [
-            OptionSpecification(
-                "-o", "--output", value: "OUT", of: ["extract"],
-                help: "template with {n} (frame number, zero-padded), {stem}, {dir}"),
-            OptionSpecification("-o", "--output", value: "OUT", of: ["assemble"], help: "output file, or - for stdout"),
-            OptionSpecification(
-                "-f", "--format", value: "FORMAT", of: ["extract", "assemble"],
-                help: "output format (default: from the output's name)"),
+            .output("template with {n} (frame number, zero-padded), {stem}, {dir}").limited(to: ["extract"]),
+            .output("output file, or - for stdout").limited(to: ["assemble"]),
+            .format(default: "from the output's name").limited(to: writing),
             OptionSpecification(
                 "--timing", value: "FILE", of: ["extract"],
                 help: "write durations and loop count to FILE or - (default: none)"),
@@ -48,15 +44,11 @@ enum FramesCommand: Command {
                 "--loop", value: "N|forever", of: ["assemble"],
                 help: "plays (default: as in --timing or a single input, else forever)"),
             OptionSpecification("--decode", of: ["info"], help: "decode all frames; a failed frame is an error"),
-            OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail if the output exists"),
-            OptionSpecification(
-                "-v", "--verbose", of: ["extract", "assemble"], help: "print the names of written files"),
-        ]
-            + EncodingSwitches.specification.map { option in
-                var option = option
-                option.verbs = ["extract", "assemble"]
-                return option
-            }, notes: notes, verbs: ["info", "extract", "assemble"])
+        ] + ([.noOverwrite, .verbose] + EncodingSwitches.specification).map { $0.limited(to: writing) }, notes: notes,
+        verbs: ["info", "extract", "assemble"].map { CommandSpecification.Verb($0) })
+
+    /// The subcommands that write files.
+    private static let writing = ["extract", "assemble"]
 
     private static let notes = """
 
@@ -83,7 +75,7 @@ enum FramesCommand: Command {
         default:
             throw UsageError(
                 "unknown subcommand \"\(verb)\"",
-                hint: OptionCheck.nearest(verb, specification.verbs).map { "did you mean frames \($0)?" }
+                hint: OptionCheck.nearest(verb, specification.verbNames).map { "did you mean frames \($0)?" }
                     ?? "subcommands: info, extract, assemble", command: "frames")
         }
     }

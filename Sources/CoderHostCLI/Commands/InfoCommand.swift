@@ -22,7 +22,7 @@ enum InfoCommand: Command {
             OptionSpecification(
                 "-f", "--field", value: "FIELD",
                 help: "print only these fields, one per line (comma-separated or repeated)"),
-            OptionSpecification("--coder", value: "ID", help: "use this coder only (default: the best)"),
+            .coder,
         ])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {

@@ -65,10 +65,11 @@ enum ListCommand: Command {
             Console.error("  try: in a build tree run swift build (--product coderhost builds no plugins)")
             return
         }
-        var table = TextTable("PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE")
+        var table = TextTable("PLUGIN", "ID", "VERSION", "STATUS", "FORMATS", "FILE")
         for plugin in plugins {
             table.add(
-                plugin.manifest?.name ?? "-", plugin.manifest?.version ?? "-", plugin.status.state.word,
+                plugin.manifest?.name ?? "-", plugin.manifest?.id ?? "-", plugin.manifest?.version ?? "-",
+                plugin.status.state.word,
                 PluginRendering.formats(plugin), plugin.path)
         }
         for line in table.lines { Console.out(line) }

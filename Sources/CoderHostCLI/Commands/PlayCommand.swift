@@ -30,8 +30,7 @@ enum PlayCommand: Command {
             OptionSpecification(
                 "--protocol", value: "NAME",
                 help: "output protocol: kitty, iterm2, sixel, blocks, ascii or auto (default: auto)"),
-            OptionSpecification(
-                "--coder", value: "ID", help: "decode with this coder only (default: the best)"),
+            .coder,
         ], notes: keys)
 
     private static let keys = """

@@ -14,23 +14,16 @@ enum PluginCommand: Command {
         name: "plugin", summary: "create, check, trust, enable, disable and sign plugins",
         operands: verbs.map { $0.name }.joined(separator: "|") + " …", operandCount: 1...1_000_000,
         examples: verbs.flatMap { $0.examples },
-        options: verbs.flatMap { verb in
-            verb.options.map { option in
-                var option = option
-                option.verbs = [verb.name]
-                return option
-            }
-        }, verbs: verbs.map { $0.name },
-        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }),
-        verbSummaries: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.summary) }))
+        options: verbs.flatMap { verb in verb.options.map { $0.limited(to: [verb.name]) } },
+        verbs: verbs.map { CommandSpecification.Verb($0.name, operands: $0.operands, summary: $0.summary) })
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let word = arguments.operands[0]
         guard let verb = verbs.first(where: { $0.name == word }) else {
             throw UsageError(
                 "unknown subcommand \"\(word)\"",
-                hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean plugin \($0)?" }
-                    ?? "subcommands: \(specification.verbs.joined(separator: ", "))", command: "plugin")
+                hint: OptionCheck.nearest(word, specification.verbNames).map { "did you mean plugin \($0)?" }
+                    ?? "subcommands: \(specification.verbNames.joined(separator: ", "))", command: "plugin")
         }
         return try verb.run(Array(arguments.operands.dropFirst()), arguments)
     }

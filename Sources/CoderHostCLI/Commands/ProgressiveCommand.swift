@@ -15,11 +15,8 @@ enum ProgressiveCommand: Command {
         options: [
             OptionSpecification(
                 "--chunk", value: "BYTES", help: "bytes per chunk, up to 1G; k, M, G (default: 16k)"),
-            OptionSpecification(
-                "-o", "--output", value: "TEMPLATE",
-                help: "write each partial image; template with {n} (number), {stem}, {dir}"),
-            OptionSpecification(
-                "-O", "--option", value: "KEY=VALUE", help: "set an option of the coder (may be repeated)"),
+            .output(value: "TEMPLATE", "write each partial image; template with {n} (number), {stem}, {dir}"),
+            .coderOption,
             OptionSpecification(
                 "--report", help: "print a report with the cost (default without -o)"),
         ])

@@ -13,18 +13,33 @@ struct ProgressiveRun {
         var output: String?
     }
 
+    /// The properties of the image, and the number of bytes after which they were known.
+    private struct Header {
+        var at: Int
+        var format: ImageFormat
+        var size: PixelSize
+        var isolation: IsolationReport?
+    }
+
+    /// The CPU time in seconds: of all updates, and of decoding once.
+    private struct Cost {
+        var progressive = 0.0
+        var single: Double?
+
+        /// How many times as much the updates cost.
+        var ratio: Double? {
+            guard let single, single > 0 else { return nil }
+            return (progressive / single * 100).rounded() / 100
+        }
+    }
+
     private let file: String
     private let total: Int
     private var steps: [Step] = []
     /// The number of bytes after which each frame was complete.
     private var frames: [Int] = []
-    private var headerAt: Int?
-    private var format = ImageFormat("")
-    private var size = PixelSize.zero
-    private var isolation: IsolationReport?
-    /// The CPU time in seconds: of all updates, and of decoding once.
-    private var progressiveCost = 0.0
-    private var singleCost: Double?
+    private var header: Header?
+    private var cost = Cost()
     /// The error that stopped decoding.
     private(set) var problem: CoderError?
 
@@ -77,7 +92,7 @@ struct ProgressiveRun {
                 progressive.image == nil
                 ? CoderError(.truncated, "truncated in the header") : .truncated()
         }
-        singleCost = try? Self.decodeAtOnce(whole, host)
+        cost.single = try? Self.decodeAtOnce(whole, host)
     }
 
     private struct Part: Sendable {
@@ -88,11 +103,8 @@ struct ProgressiveRun {
 
     private mutating func note(_ progressive: ProgressiveImage, _ at: Int) {
         guard let image = progressive.image else { return }
-        if headerAt == nil {
-            headerAt = at
-            format = image.format
-            size = image.size
-            isolation = image.isolation
+        if header == nil {
+            header = Header(at: at, format: image.format, size: image.size, isolation: image.isolation)
         }
         while frames.count < image.frameCount { frames.append(at) }
         // A still image counts as complete only with all rows.
@@ -101,7 +113,7 @@ struct ProgressiveRun {
 
     private mutating func measure<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         let start = processorSeconds()
-        defer { progressiveCost += processorSeconds() - start }
+        defer { cost.progressive += processorSeconds() - start }
         return try body()
     }
 
@@ -137,16 +149,11 @@ struct ProgressiveRun {
         total == 0 ? 0 : (Double(bytes) * 1000 / Double(total)).rounded() / 1000
     }
 
-    private var costRatio: Double? {
-        guard let singleCost, singleCost > 0 else { return nil }
-        return (progressiveCost / singleCost * 100).rounded() / 100
-    }
-
     var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
-            ("file", .string(file)), ("format", .string(format.id)), ("bytes", .integer(total)),
-            ("width", .integer(size.width)), ("height", .integer(size.height)),
-            ("header_at", headerAt.map(JSONValue.integer) ?? .null),
+            ("file", .string(file)), ("format", .string(header?.format.id ?? "")), ("bytes", .integer(total)),
+            ("width", .integer(header?.size.width ?? 0)), ("height", .integer(header?.size.height ?? 0)),
+            ("header_at", header.map { .integer($0.at) } ?? .null),
             ("first_pixels_at", steps.first.map { .integer($0.bytes) } ?? .null),
             ("first_pixels_share", steps.first.map { .real(share($0.bytes)) } ?? .null),
             (
@@ -160,22 +167,25 @@ struct ProgressiveRun {
                         ])
                     })
             ), ("frames_at", .array(frames.map(JSONValue.integer))),
-            ("cpu_ms", .real((progressiveCost * 10_000).rounded() / 10)),
-            ("cpu_ms_at_once", singleCost.map { .real(($0 * 10_000).rounded() / 10) } ?? .null),
-            ("cost_ratio", costRatio.map(JSONValue.real) ?? .null),
-            ("isolation", IsolationRendering.json(isolation)),
+            ("cpu_ms", .real((cost.progressive * 10_000).rounded() / 10)),
+            ("cpu_ms_at_once", cost.single.map { .real(($0 * 10_000).rounded() / 10) } ?? .null),
+            ("cost_ratio", cost.ratio.map(JSONValue.real) ?? .null),
+            ("isolation", IsolationRendering.json(header?.isolation)),
         ]
         if let problem { members.append(("error", problem.json)) }
         return .object(members)
     }
 
     /// Whether the header was decoded, so that there is a report apart from the error.
-    var hasHeader: Bool { headerAt != nil }
+    var hasHeader: Bool { header != nil }
 
     var lines: [String] {
         func percent(_ bytes: Int) -> String { "\(JSONValue.real((share(bytes) * 1000).rounded() / 10).text) %" }
-        var lines = [printable("\(file): \(format) \(size), \(total) bytes")]
-        if let headerAt { lines.append("  header after \(percent(headerAt)) of the bytes") }
+        guard let header else { return [] }
+        var lines = [
+            printable("\(file): \(header.format) \(header.size), \(total) bytes"),
+            "  header after \(percent(header.at)) of the bytes",
+        ]
         if let first = steps.first { lines.append("  first pixels after \(percent(first.bytes))") }
         let places = steps.map { percent($0.bytes) }
         let shown = places.count > 12 ? places.prefix(6) + ["…"] + places.suffix(5) : places[...]
@@ -188,11 +198,11 @@ struct ProgressiveRun {
                 "  \(frames.count) frames, the first after \(percent(frames[0])), the last after "
                     + percent(frames[frames.count - 1]))
         }
-        if let singleCost, let costRatio {
+        if let single = cost.single, let ratio = cost.ratio {
             func ms(_ seconds: Double) -> String { JSONValue.real((seconds * 10_000).rounded() / 10).text }
-            let ratio = JSONValue.real(costRatio).text
             let once = frames.count > 1 ? "first frame at once" : "at once"
-            lines.append("  cost \(ms(progressiveCost)) ms CPU, \(once) \(ms(singleCost)) ms: \(ratio) times")
+            lines.append(
+                "  cost \(ms(cost.progressive)) ms CPU, \(once) \(ms(single)) ms: \(JSONValue.real(ratio).text) times")
         }
         return lines
     }

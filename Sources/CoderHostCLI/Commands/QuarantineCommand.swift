@@ -13,8 +13,8 @@ enum QuarantineCommand: Command {
             ("coderhost quarantine clear 8f3a21c07be9", "retry one file, by its SHA-256"),
             ("coderhost quarantine clear", "retry all plugins"),
         ],
-        options: [], notes: notes, verbs: ["list", "clear"],
-        verbOperands: ["list": "[ID|SHA256…]", "clear": "[ID|SHA256…]"])
+        options: [], notes: notes,
+        verbs: ["list", "clear"].map { CommandSpecification.Verb($0, operands: "[ID|SHA256…]") })
 
     private static let notes = """
 
@@ -34,10 +34,10 @@ enum QuarantineCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let verb = arguments.operands[0]
         let ids = Array(arguments.operands.dropFirst())
-        guard specification.verbs.contains(verb) else {
+        guard specification.verbNames.contains(verb) else {
             throw UsageError(
                 "unknown subcommand \"\(verb)\"",
-                hint: OptionCheck.nearest(verb, specification.verbs).map { "did you mean quarantine \($0)?" }
+                hint: OptionCheck.nearest(verb, specification.verbNames).map { "did you mean quarantine \($0)?" }
                     ?? "subcommands: list, clear", command: "quarantine")
         }
         let quarantine = try arguments.host().quarantine

@@ -15,23 +15,20 @@ enum RewriteCommand: Command {
             ("coderhost rewrite photo.jpg --set-orientation 1 --overwrite -o photo.jpg", "change a file in place"),
         ],
         options: [
-            OptionSpecification(
-                "-o", "--output", value: "OUT",
-                help: "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n}"),
-            OptionSpecification(
-                "--strip", value: "PARTS",
-                help: "metadata to remove: \(parts), or all except icc (default: none)"),
-            OptionSpecification(
-                "--keep", value: "PARTS", help: "metadata to keep, besides icc (default: all)"),
-            OptionSpecification(
-                "--set-orientation", value: "N", help: "set the Exif orientation tag, 1 to 8 (default: keep)"),
-            OptionSpecification(
-                "--rotate", value: "DEGREES", help: "rotate clockwise by 90, 180 or 270 degrees (default: 0)"),
-            OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal or vertical (default: none)"),
-            OptionSpecification("--crop", value: "WxH+X+Y", help: "crop, extended to block boundaries (default: all)"),
-            OptionSpecification("--perfect", help: "fail if the exact pixels are not possible (default: warn)"),
-            OptionSpecification("--optimize", help: "compress the same pixels better"),
-        ] + ConvertJob.outputSpecification)
+            .output("file, folder/, - (stdout) or template of {dir} {stem} {ext} {n}")
+        ] + metadataOptions(value: "PARTS", keep: ", besides icc (default: all)", strip: "\(parts), or all except icc")
+            + [
+                OptionSpecification(
+                    "--set-orientation", value: "N", help: "set the Exif orientation tag, 1 to 8 (default: keep)"),
+                OptionSpecification(
+                    "--rotate", value: "DEGREES", help: "rotate clockwise by 90, 180 or 270 degrees (default: 0)"),
+                OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal or vertical (default: none)"),
+                OptionSpecification(
+                    "--crop", value: "PART",
+                    help: "crop to WxH+X+Y or X,Y,W,H, extended to block boundaries (default: all)"),
+                OptionSpecification("--perfect", help: "fail if the exact pixels are not possible (default: warn)"),
+                OptionSpecification("--optimize", help: "compress the same pixels better"),
+            ] + ConvertJob.outputSpecification)
 
     private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
 
@@ -41,14 +38,13 @@ enum RewriteCommand: Command {
 
     private static func options(_ arguments: ParsedArguments) throws(UsageError) -> RewriteOptions {
         var options = RewriteOptions()
-        if let text = arguments.value("--keep") {
-            let kept = try parts(text)
+        if let kept = try parts("--keep", arguments) {
             options.removed = Set(RewriteOptions.Part.allCases).subtracting(kept).subtracting([.icc])
             // GPS and thumbnail are parts of Exif: keeping Exif keeps them, and keeping one of them keeps Exif.
             if kept.contains(.exif) { options.removed.subtract([.gps, .thumbnail]) }
             if !kept.isDisjoint(with: [.gps, .thumbnail]) { options.removed.remove(.exif) }
         }
-        if let text = arguments.value("--strip") { options.removed.formUnion(try parts(text)) }
+        options.removed.formUnion(try parts("--strip", arguments) ?? [])
         if let number = try arguments.integer("--set-orientation", 1...8) {
             options.orientation = Orientation(rawValue: number)
         }
@@ -72,18 +68,10 @@ enum RewriteCommand: Command {
 
     private enum Flip: String, CaseIterable { case horizontal, vertical }
 
-    private static func parts(_ text: String) throws(UsageError) -> Set<RewriteOptions.Part> {
-        if text == "all" { return Set(RewriteOptions.Part.allCases).subtracting([.icc]) }
-        var result: Set<RewriteOptions.Part> = []
-        for word in text.split(separator: ",").map({ $0.lowercased() }) {
-            guard let part = RewriteOptions.Part(rawValue: word) else {
-                let names = RewriteOptions.Part.allCases.map(\.rawValue)
-                throw UsageError(
-                    "unknown metadata part \(word)",
-                    hint: OptionCheck.nearest(word, names).map { "did you mean \($0)?" } ?? "parts: \(parts), all")
-            }
-            result.insert(part)
-        }
-        return result
+    private static func parts(
+        _ key: String, _ arguments: ParsedArguments
+    ) throws(UsageError) -> Set<RewriteOptions.Part>? {
+        let known = RewriteOptions.Part.allCases.map { ($0.rawValue, $0) }
+        return try arguments.set(key, of: known, noun: "metadata part", all: Set(known.map(\.1)).subtracting([.icc]))
     }
 }

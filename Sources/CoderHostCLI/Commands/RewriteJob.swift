@@ -2,7 +2,6 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// One `rewrite` call: inputs, changes and outputs.
 ///
@@ -41,10 +40,7 @@ final class RewriteJob: Sendable {
         host = CoderHost(configuration: try arguments.configuration(imageCount: files.count))
         limits = try arguments.limits()
         self.options = options
-        guard let output = arguments.value("--output") else {
-            throw UsageError("missing option -o OUT", command: command)
-        }
-        let target = try OutputTarget(output, arguments)
+        let target = try OutputTarget(try arguments.output(host, command: command), arguments)
         self.target = target
         outputs = Mutex(
             OutputGuard(inputs: files, arguments, remedy: "use --overwrite to replace it, or choose another name"))

@@ -18,23 +18,13 @@ enum ThumbnailCommand: Command {
                 "-s", "--size", value: "SIZE",
                 help: "box in pixels: 256 for 256x256, or 800x600, 800x, x600 (default: 256)")
         ] + ImageChanges.specification + [
-            OptionSpecification(
-                "-o", "--output", value: "OUT",
-                help:
-                    "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n} {w} {h} "
+            .output(
+                "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n} {w} {h} "
                     + "(default: {dir}{stem}-thumb)"),
-            OptionSpecification(
-                "-f", "--format", value: "FORMAT",
-                help: "output format (default: by output name, else as the input)"),
-        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
-            OptionSpecification("--frame", value: "N", help: "write frame N only, from 0 (default: all)"),
-            OptionSpecification("--first-frame", help: "write the first frame only"),
-            OptionSpecification("--incomplete", help: "write the available part of a truncated image"),
-            OptionSpecification(
-                "--keep", value: "KINDS", help: "metadata to keep: exif,icc,xmp,iptc,text (default: icc)"),
-            OptionSpecification(
-                "--strip", value: "KINDS", help: "metadata to remove: exif,icc,xmp,iptc,text or all (default: none)"),
-        ] + ConvertJob.specification)
+            .format(default: "by output name, else as the input"),
+        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification
+            + [.frame, .firstFrame, .incomplete] + metadataOptions(kept: "icc")
+            + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         var style = ConvertJob.Style()

@@ -65,7 +65,7 @@ struct PluginFile {
     /// Returns the plugin with an id or file name.
     static func record(_ id: String, _ host: CoderHost) throws(CoderError) -> PluginRecord {
         let plugins = host.plugins
-        let found = plugins.filter { $0.id == id || $0.fileName == id }
+        let found = plugins.filter { $0.id == id || $0.fileName == id || $0.path == id }
         if let used = found.first(where: { $0.status.isUsable }) ?? (found.count == 1 ? found[0] : nil) { return used }
         if !found.isEmpty {
             throw CoderError(
@@ -75,8 +75,24 @@ struct PluginFile {
         let known = plugins.map(\.id)
         throw CoderError(
             .notFound, "no such file or plugin",
-            hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
+            hint: (meant(id, plugins) ?? OptionCheck.nearest(id, known)).map { "did you mean \($0)?" }
                 ?? "installed plugins: \(known.sorted().joined(separator: ", "))")
+    }
+
+    /// Returns the id of the plugin that a path, a coder or a format names.
+    private static func meant(_ word: String, _ plugins: [PluginRecord]) -> String? {
+        let fileName = word.split(separator: "/").last.map(String.init) ?? word
+        func isNamed(_ format: PluginManifest.Format) -> Bool {
+            [format.id.id, format.name.lowercased()].contains(word.lowercased())
+                || format.extensions.contains(word.lowercased())
+        }
+        let candidates = plugins.filter { plugin in
+            plugin.fileName == fileName
+                || (plugin.manifest?.coders ?? []).contains { $0.id == word || $0.formats.contains(where: isNamed) }
+        }
+        // The first format of a plugin is its own; others can be formats that several plugins serve.
+        let owner = candidates.first { $0.manifest?.coders.first?.formats.first.map(isNamed) == true }
+        return (owner ?? candidates.first)?.id
     }
 }
 

@@ -16,15 +16,8 @@ enum CacheCommand: Command {
         operands: verbs.map { $0.name }.joined(separator: "|"), operandCount: 1...1_000_000,
         examples: verbs.flatMap { $0.examples },
         options: CacheSwitches.specification
-            + verbs.flatMap { verb in
-                verb.options.map { option in
-                    var option = option
-                    option.verbs = [verb.name]
-                    return option
-                }
-            }, verbs: verbs.map { $0.name },
-        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }),
-        verbSummaries: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.summary) }),
+            + verbs.flatMap { verb in verb.options.map { $0.limited(to: [verb.name]) } },
+        verbs: verbs.map { CommandSpecification.Verb($0.name, operands: $0.operands, summary: $0.summary) },
         common: CommandSpecification.common(plugins: [CacheWarm.name]))
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -32,8 +25,8 @@ enum CacheCommand: Command {
         guard let verb = verbs.first(where: { $0.name == word }) else {
             throw UsageError(
                 "unknown subcommand \"\(word)\"",
-                hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean cache \($0)?" }
-                    ?? "subcommands: \(specification.verbs.joined(separator: ", "))", command: "cache")
+                hint: OptionCheck.nearest(word, specification.verbNames).map { "did you mean cache \($0)?" }
+                    ?? "subcommands: \(specification.verbNames.joined(separator: ", "))", command: "cache")
         }
         let operands = Array(arguments.operands.dropFirst())
         guard verb.operandCount.contains(operands.count) else {

@@ -7,17 +7,12 @@ import ImageModel
 enum FetchCommand: Command {
     /// The options for inputs and outputs.
     private static let transferOptions = [
-        OptionSpecification(
-            "-o", "--output", value: "OUT",
-            help:
-                "file, folder/, - (stdout) or template of {stem} {ext} {n} {w} {h} (default: as in URL)"),
-        OptionSpecification(
-            "-f", "--format", value: "FORMAT",
-            help: "output format (default: by output name, else as downloaded)"),
+        .output("file, folder/, - (stdout) or template of {stem} {ext} {n} {w} {h} (default: as in URL)"),
+        .format(default: "by output name, else as downloaded"),
         OptionSpecification(
             "--progressive-to", value: "DIR",
             help: "write PNG previews into DIR, if the format provides any (default: none)"),
-        OptionSpecification("--no-overwrite", help: "fail if the output exists"),
+        .noOverwrite,
         OptionSpecification("--overwrite", help: "replace existing files even without -o"),
         OptionSpecification("--no-cache", help: "neither read nor write the cache"),
         OptionSpecification("--offline", help: "read the cache only, no network"),
@@ -25,29 +20,9 @@ enum FetchCommand: Command {
 
     /// The options of `convert` for changing the image.
     private static let image: [OptionSpecification] =
-        [
-            OptionSpecification(
-                "--resize", value: "SIZE",
-                help: "target size in px: 800x600, 800x, x600, or 256 for 256x256 (default: keep)")
-        ] + ImageChanges.specification + ImageChanges.transforms + EncodingSwitches.specification
-        + EncodingSwitches.stillSpecification + rest
-
-    private static let rest = [
-        OptionSpecification(
-            "--limit-bytes", value: "SIZE",
-            help: "shrink until the decoded pixels fit; bytes, k, M, G (default: no limit)"),
-        OptionSpecification("--frame", value: "N", help: "write frame N only, from 0 (default: all)"),
-        OptionSpecification("--first-frame", help: "write the first frame only"),
-        OptionSpecification(
-            "--keep", value: "KINDS", help: "metadata to keep: exif,icc,xmp,iptc,text (default: all)"),
-        OptionSpecification(
-            "--strip", value: "KINDS", help: "metadata to remove: exif,icc,xmp,iptc,text or all (default: none)"),
-        OptionSpecification(
-            "--coder", value: "ID", help: "decode with this coder only (default: the best)"),
-        OptionSpecification(
-            "--budget", value: "SIZE",
-            help: "total memory for images; a larger image is processed alone (default: 512M)"),
-    ]
+        [.resize] + ImageChanges.specification + ImageChanges.transforms + EncodingSwitches.specification
+        + EncodingSwitches.stillSpecification + [.limitBytes, .frame, .firstFrame]
+        + metadataOptions(kept: "all") + [.coder, .budget]
 
     static let specification = CommandSpecification(
         name: "fetch", summary: NetworkProgram.summary(of: "fetch"), operands: "URL…", operandCount: 1...1_000_000,

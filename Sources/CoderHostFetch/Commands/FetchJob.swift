@@ -2,7 +2,6 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 import ImageModel
-import Synchronization
 
 /// One `fetch` call: URLs, changes and outputs.
 ///
@@ -33,7 +32,7 @@ final class FetchJob: Sendable {
         let convert = try ConvertJob(arguments, style)
         self.convert = convert
         network = try Network(arguments, convert.host)
-        tickets = convert.isOrdered ? TicketQueue() : nil
+        tickets = convert.schedule.isOrdered ? TicketQueue() : nil
         isForced = arguments.has("--coder")
         if let folder = arguments.value("--progressive-to") {
             previews = try PreviewWriter(folder, convert.host)
@@ -50,7 +49,7 @@ final class FetchJob: Sendable {
         let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
         // Checks the output before downloading; the write checks it again.
         try convert.examineOutput(of: input)
-        let series = previews?.series(for: names[number], number: convert.isAlone ? nil : number)
+        let series = previews?.series(for: names[number], number: convert.schedule.isAlone ? nil : number)
         if let series { pendingPreviews.withLock { $0[number] = series } }
         let file = try load(number, series)
         tickets?.wait(for: number)

@@ -1,6 +1,6 @@
 import Dispatch
 import ImageProcessing
-import Synchronization
+import HostSystem
 
 /// Admits callers in ticket order. Every caller must call ``leave(_:)`` exactly once.
 ///

@@ -1,6 +1,6 @@
 import ImageLoading
 import ImageModel
-import Synchronization
+import HostSystem
 
 /// A disk cache that records for each key whether storing succeeded.
 ///

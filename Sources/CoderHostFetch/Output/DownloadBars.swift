@@ -1,7 +1,6 @@
 import CoderHost
 import CommandLineKit
 import Glibc
-import Synchronization
 
 /// Shows a progress bar for each running download; only on terminals.
 ///

@@ -40,8 +40,8 @@ struct FetchOutcome: Sendable {
 
     var line: String {
         let place = Self.place(tier, response, byteCount)
-        let way = written.encoder == nil ? "" : ", converted from \(written.inputFormat) \(written.inputSize)"
-        return "\(written.output): \(written.outputFormat) \(written.size), \(place)\(way)"
+        let way = written.encoder == nil ? "" : ", converted from \(written.input.format) \(written.input.size)"
+        return "\(written.output.name): \(written.output.format) \(written.output.size), \(place)\(way)"
     }
 
     // MARK: JSON
@@ -53,15 +53,15 @@ struct FetchOutcome: Sendable {
             ("status", response.map { JSONValue.integer($0.status) } ?? .null),
             ("content_type", response?.contentType.map(JSONValue.string) ?? .null), ("bytes", .integer(byteCount)),
             ("cache", tier.contains(.disk) ? .string("disk") : .null), ("elapsed_ms", Self.milliseconds(nanoseconds)),
-            ("timings", Self.timings(response)), ("output", .string(written.output)),
-            ("unchanged", .bool(written.encoder == nil)), ("source_format", .string(written.inputFormat.id)),
-            ("format", .string(written.outputFormat.id)), ("width", .integer(written.size.width)),
-            ("height", .integer(written.size.height)), ("coder", .string(written.decoder)),
-            ("encoder", written.encoder.map(JSONValue.string) ?? .null),
-            ("isolation", IsolationRendering.json(written.isolation)),
+            ("timings", Self.timings(response)), ("output", .string(written.output.name)),
+            ("unchanged", .bool(written.encoder == nil)), ("source_format", .string(written.input.format.id)),
+            ("format", .string(written.output.format.id)), ("width", .integer(written.output.size.width)),
+            ("height", .integer(written.output.size.height)), ("coder", .string(written.decoder.id)),
+            ("encoder", written.encoder.map { .string($0.id) } ?? .null),
+            ("isolation", IsolationRendering.json(written.decoder.isolation)),
             (
                 "encoder_isolation",
-                written.encoder == nil ? .null : IsolationRendering.json(written.encoderIsolation)
+                written.encoder == nil ? .null : IsolationRendering.json(written.encoder?.isolation)
             ),
             ("previews", .array(previews.map(JSONValue.string))),
             ("warnings", .array(allWarnings.map(JSONValue.string))),

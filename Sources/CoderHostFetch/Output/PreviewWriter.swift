@@ -2,7 +2,6 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 import ImageModel
-import Synchronization
 
 /// Writes previews of running downloads as numbered PNG files in a folder.
 struct PreviewWriter: Sendable {

@@ -17,6 +17,13 @@ package struct OptionSpecification {
     }
 
     package var key: String { names[names.count - 1] }
+
+    /// Returns the option for these subcommands only.
+    package func limited(to verbs: [String]) -> OptionSpecification {
+        var option = self
+        option.verbs = verbs
+        return option
+    }
 }
 
 /// The operands, options and help text of a command.
@@ -33,18 +40,31 @@ package struct CommandSpecification {
     /// The text between the examples and the usage line; begins with an empty line.
     package var notes: String
     /// The subcommands: allowed values of the first operand.
-    package var verbs: [String]
-    /// The operands of a subcommand, if they are not `FILE…`.
-    package var verbOperands: [String: String]
-    /// The summary of a subcommand, if it differs from the command's summary.
-    package var verbSummaries: [String: String]
+    package var verbs: [Verb]
     /// Options listed after the command's own options.
     package var common: [OptionSpecification]
+
+    /// A subcommand.
+    package struct Verb {
+        package var name: String
+        package var operands: String
+        /// The summary, if it differs from the command's summary.
+        package var summary: String?
+
+        package init(_ name: String, operands: String = "FILE…", summary: String? = nil) {
+            self.name = name
+            self.operands = operands
+            self.summary = summary
+        }
+    }
+
+    /// The names of the subcommands.
+    package var verbNames: [String] { verbs.map(\.name) }
 
     package init(
         name: String, summary: String, operands: String, operandCount: ClosedRange<Int>,
         examples: [(command: String, does: String)], options: [OptionSpecification], notes: String = "",
-        verbs: [String] = [], verbOperands: [String: String] = [:], verbSummaries: [String: String] = [:],
+        verbs: [Verb] = [],
         common: [OptionSpecification] = CommandSpecification.common
     ) {
         self.name = name
@@ -55,8 +75,6 @@ package struct CommandSpecification {
         self.options = options
         self.notes = notes
         self.verbs = verbs
-        self.verbOperands = verbOperands
-        self.verbSummaries = verbSummaries
         self.common = common
     }
 
@@ -91,27 +109,19 @@ package struct CommandSpecification {
 
     /// Returns the common options of a command whose plugin options apply to some subcommands only.
     package static func common(plugins verbs: [String]) -> [OptionSpecification] {
-        host.map { option in
-            var option = option
-            option.verbs = verbs
-            return option
-        } + answer
+        host.map { $0.limited(to: verbs) } + answer
     }
 
     /// Returns the specification of a subcommand.
-    package func of(_ verb: String) -> CommandSpecification {
+    package func of(_ verb: Verb) -> CommandSpecification {
         func own(_ options: [OptionSpecification]) -> [OptionSpecification] {
-            options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
-                var option = option
-                option.verbs = []
-                return option
-            }
+            options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb.name) }.map { $0.limited(to: []) }
         }
         var result = self
-        result.name = "\(name) \(verb)"
-        result.summary = verbSummaries[verb] ?? summary
-        result.operands = verbOperands[verb] ?? "FILE…"
-        result.examples = examples.filter { "\($0.command) ".hasPrefix("coderhost \(name) \(verb) ") }
+        result.name = "\(name) \(verb.name)"
+        result.summary = verb.summary ?? summary
+        result.operands = verb.operands
+        result.examples = examples.filter { "\($0.command) ".hasPrefix("coderhost \(name) \(verb.name) ") }
         result.options = own(options)
         result.common = own(common)
         return result
@@ -119,7 +129,7 @@ package struct CommandSpecification {
 
     /// The message if an operand is missing.
     var missingOperand: String {
-        if !verbs.isEmpty { return "no subcommand: expected \(verbs.joined(separator: ", "))" }
+        if !verbs.isEmpty { return "no subcommand: expected \(verbNames.joined(separator: ", "))" }
         return ["IN…", "FILE…", "FILE"].contains(operands)
             ? "no input file (use - for stdin)" : "missing argument: \(operands)"
     }

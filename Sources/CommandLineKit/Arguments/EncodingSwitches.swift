@@ -30,9 +30,7 @@ package struct EncodingSwitches {
         OptionSpecification(
             "--distance", value: "HOW",
             help: "color distance for the palette: rgb, perceptual (default: the coder's)"),
-        OptionSpecification(
-            "-O", "--option", value: "KEY=VALUE",
-            help: "set an option of the coder (may be repeated); list --json shows all"),
+        .coderOption,
     ]
 
     /// The options of commands that write one image for each input.

@@ -45,14 +45,14 @@ package struct ImageChanges {
         options.resampling.linearLight = arguments.has("--linear")
     }
 
-    /// Parses `--crop`: `WxH+X+Y` crops to a rectangle; a word selects the part that `--fit cover` keeps.
+    /// Parses `--crop`: `WxH+X+Y` or `X,Y,W,H` crops to a rectangle; a word selects the part that `--fit cover` keeps.
     private static func crop(_ arguments: ParsedArguments) throws(UsageError) -> (PixelRect?, CropPosition) {
         guard let text = arguments.value("--crop") else { return (nil, .center) }
         if let position = CropPosition(rawValue: text) { return (nil, position) }
         if let part = PixelRect(part: text) { return (part, .center) }
         let words = CropPosition.allCases.map(\.rawValue)
         throw UsageError(
-            "invalid --crop value \"\(text)\": expected WxH+X+Y, \(words.joined(separator: ", "))",
+            "invalid --crop value \"\(text)\": expected WxH+X+Y, X,Y,W,H, \(words.joined(separator: ", "))",
             hint: OptionCheck.nearest(text, words).map { "did you mean \($0)?" } ?? "for example --crop 640x480+10+20")
     }
 
@@ -123,7 +123,7 @@ package struct ImageChanges {
             help: "how the image fits the box: inside, outside, cover, contain or fill (default: inside)"),
         OptionSpecification(
             "--crop", value: "PART",
-            help: "crop WxH+X+Y; with --fit cover: center, attention, entropy (default: center)"),
+            help: "crop to WxH+X+Y or X,Y,W,H; with --fit cover: center, attention, entropy (default: center)"),
         OptionSpecification("--enlarge", help: "enlarge small images too"),
         OptionSpecification("--linear", help: "resize in linear light (default: in stored values)"),
         OptionSpecification(
@@ -156,22 +156,29 @@ package struct ImageChanges {
 }
 
 extension PixelRect {
-    /// Parses `WxH+X+Y`; nil for other texts.
+    /// Parses `WxH+X+Y`, or `X,Y,W,H` as in IIIF; nil for other texts.
     fileprivate init?(part text: String) {
         let numbers = text.split(omittingEmptySubsequences: false) { "x+,".contains($0) }.map { Int($0) }
-        guard numbers.count == 4, let width = numbers[0], let height = numbers[1], let x = numbers[2],
-            let y = numbers[3], width > 0, height > 0, x >= 0, y >= 0, max(width, height, x, y) <= 1 << 30
+        guard numbers.count == 4, let a = numbers[0], let b = numbers[1], let c = numbers[2], let d = numbers[3],
+            min(a, b, c, d) >= 0, max(a, b, c, d) <= 1 << 30
         else { return nil }
-        self.init(x: x, y: y, width: width, height: height)
+        switch text.filter({ "x+,".contains($0) }) {
+        case "x++": self.init(x: c, y: d, width: a, height: b)
+        case ",,,": self.init(x: a, y: b, width: c, height: d)
+        default: return nil
+        }
+        if width == 0 || height == 0 { return nil }
     }
 }
 
 extension ParsedArguments {
-    /// Returns the rectangle `WxH+X+Y` of an option.
+    /// Returns the rectangle `WxH+X+Y` or `X,Y,W,H` of an option.
     package func part(_ name: String) throws(UsageError) -> PixelRect? {
         guard let text = value(name) else { return nil }
         guard let part = PixelRect(part: text) else {
-            throw UsageError("invalid \(name) value \"\(text)\": expected WxH+X+Y, such as 640x480+10+20")
+            throw UsageError(
+                "invalid \(name) value \"\(text)\": expected WxH+X+Y or X,Y,W,H",
+                hint: "for example \(name) 640x480+10+20")
         }
         return part
     }

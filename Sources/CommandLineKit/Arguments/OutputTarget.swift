@@ -132,3 +132,19 @@ package struct OutputTarget {
         }
     }
 }
+
+extension ParsedArguments {
+    /// Returns the value of `--output`. Without one, a last operand that looks like an output is probably meant.
+    package func output(
+        default usual: String? = nil, _ host: CoderHost, command: String
+    ) throws(UsageError) -> String {
+        if let output = value("--output") ?? usual { return output }
+        var hint: String?
+        if operands.count > 1, let last = operands.last, FileStatus.of(last) == nil,
+            let suffix = FileName(last).suffix?.lowercased(), host.manager.format(ofExtension: suffix) != nil
+        {
+            hint = "to write \(last): -o \(last)"
+        }
+        throw UsageError("missing option -o OUT", hint: hint, command: command)
+    }
+}

@@ -15,6 +15,32 @@ extension ParsedArguments {
                 ?? "values: \(words.joined(separator: ", "))")
     }
 
+    /// Returns the elements that a comma-separated option names; nil without the option.
+    ///
+    /// - Parameters:
+    ///   - known: all elements with their words.
+    ///   - noun: the name of an element in messages.
+    ///   - all: the meaning of `all`; nil for all elements.
+    package func set<Element: Hashable>(
+        _ key: String, of known: [(word: String, element: Element)], noun: String, all: Set<Element>? = nil
+    ) throws(UsageError) -> Set<Element>? {
+        guard let text = value(key) else { return nil }
+        if text == "all" { return all ?? Set(known.map(\.element)) }
+        var result: Set<Element> = []
+        for word in text.split(separator: ",").map(String.init) {
+            guard let match = known.first(where: { $0.word == word.lowercased() }) else {
+                let words = known.map(\.word)
+                let plural = noun.split(separator: " ").last.map { "\($0)s" } ?? noun
+                throw UsageError(
+                    "unknown \(noun) \(word)",
+                    hint: OptionCheck.nearest(word.lowercased(), words).map { "did you mean \($0)?" }
+                        ?? "\(plural): \(words.joined(separator: ", ")), all")
+            }
+            result.insert(match.element)
+        }
+        return result
+    }
+
     /// Returns the byte count of an option: at least 1, or at least 0 with `allowsZero`.
     package func byteCount(_ key: String, allowsZero: Bool = false) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }

@@ -31,13 +31,12 @@ package struct ParsedArguments {
             }
             let (name, attached) = Self.split(word)
             guard let option = command.allOptions.first(where: { $0.names.contains(name) }) else {
-                let known = command.allOptions.flatMap(\.names)
                 let isFile = FileStatus.of(word) != nil
                 throw UsageError(
                     "unknown option \(isFile ? word : name)",
                     hint: isFile
                         ? "for a file of this name write ./\(word)"
-                        : OptionCheck.nearest(name, known).map { "did you mean \($0)?" },
+                        : Self.suggestion(for: name, command).map { "did you mean \($0)?" },
                     command: command.name)
             }
             guard option.value != nil else {
@@ -59,13 +58,13 @@ package struct ParsedArguments {
             values[option.key, default: []].append(value)
         }
         if has("--help") { return }
-        if let verb = operands.first, command.verbs.contains(verb) {
+        if let verb = command.verbs.first(where: { $0.name == operands.first }) {
             let own = Set(command.of(verb).allOptions.map(\.key))
             if let key = values.keys.sorted().first(where: { !own.contains($0) }) {
                 let others = command.allOptions.filter { $0.key == key }.flatMap(\.verbs)
                 throw UsageError(
                     "\(key) is an option of \(others.map { "\(command.name) \($0)" }.joined(separator: " and "))",
-                    hint: "coderhost \(command.name) \(verb) --help", command: command.name)
+                    hint: "coderhost \(command.name) \(verb.name) --help", command: command.name)
             }
         }
         if operands.count < command.operandCount.lowerBound {
@@ -75,6 +74,16 @@ package struct ParsedArguments {
             throw UsageError(
                 "unexpected argument \"\(operands[command.operandCount.upperBound])\"", command: command.name)
         }
+    }
+
+    /// Returns the option that a mistyped name probably means, with all its names if only the case of a letter differs.
+    private static func suggestion(for name: String, _ command: CommandSpecification) -> String? {
+        let options = command.allOptions
+        if let option = options.first(where: { $0.names.contains { $0.lowercased() == name.lowercased() } }) {
+            return option.names.joined(separator: ", ")
+        }
+        // Any two short options differ by one letter, so a short name has no nearest one.
+        return name.hasPrefix("--") ? OptionCheck.nearest(name, options.flatMap(\.names)) : nil
     }
 
     /// Splits `--name=value` and `-q80` into name and value.

@@ -12,6 +12,11 @@ import HostSystem
     private var served = 0
     private let monitor = Monitor()
 
+    /// Creates the budget of `--budget`, 512 MiB by default.
+    package convenience init(_ arguments: ParsedArguments) throws(UsageError) {
+        self.init(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
+    }
+
     /// Creates a budget in bytes.
     package init(bytes: Int) {
         total = max(1, bytes)

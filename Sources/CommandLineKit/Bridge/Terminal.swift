@@ -36,18 +36,26 @@ package final class TerminalDevice {
         package var signals: [Int32] = []
     }
 
+    /// The bytes to write when entering and leaving.
+    private struct Sequences {
+        let entering: [UInt8]
+        let leaving: [UInt8]
+    }
+
+    /// The attributes of the terminal before and during its use.
+    private struct Attributes {
+        var original = termios()
+        var raw = termios()
+    }
+
     private let input: Int32
     private let output: Int32
     /// A second, non-blocking descriptor of the terminal. O_NONBLOCK belongs to the open file description, and other
     /// programs share the one of standard output.
     private var screen: Int32 = -1
-    /// The bytes to write when entering and leaving.
-    private let entering: [UInt8]
-    private let leaving: [UInt8]
+    private let sequences: Sequences
     private let hasKeys: Bool
-    private var original = termios()
-    /// The attributes while the terminal is in use.
-    private var raw = termios()
+    private var attributes = Attributes()
     private var handlers: [(signal: Int32, old: sigaction)] = []
     private var pipe: [Int32] = [-1, -1]
     private var isEntered = false
@@ -59,8 +67,7 @@ package final class TerminalDevice {
     package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, entering: [UInt8], leaving: [UInt8]) {
         self.input = input
         self.output = output
-        self.entering = entering
-        self.leaving = leaving
+        sequences = Sequences(entering: entering, leaving: leaving)
         hasKeys = isatty(input) == 1
     }
 
@@ -99,31 +106,32 @@ package final class TerminalDevice {
                 _ = fcntl(end, F_SETFL, O_NONBLOCK)
             }
         }
-        var attributes = termios()
+        var wanted = termios()
         if hasKeys {
-            if unsafe tcgetattr(input, &attributes) != 0 { throw .last }
-            original = attributes
+            if unsafe tcgetattr(input, &wanted) != 0 { throw .last }
+            attributes.original = wanted
             // ISIG stays set, so that Ctrl-C works while a coder is busy.
-            attributes.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
-            attributes.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR | ISTRIP)
-            unsafe withUnsafeMutableBytes(of: &attributes.c_cc) { codes in
+            wanted.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+            wanted.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR | ISTRIP)
+            unsafe withUnsafeMutableBytes(of: &wanted.c_cc) { codes in
                 unsafe codes[Int(VMIN)] = 0
                 unsafe codes[Int(VTIME)] = 0
             }
-            raw = attributes
+            attributes.raw = wanted
         }
-        unsafe savedTerminal.publish(input: hasKeys ? input : -1, output: output, original, leaving)
+        unsafe savedTerminal.publish(
+            input: hasKeys ? input : -1, output: output, attributes.original, sequences.leaving)
         wakeEnd.store(pipe[1], ordering: .relaxed)
         pendingSignals.store(0, ordering: .relaxed)
         isEntered = true
         catchSignals()
-        if hasKeys, unsafe tcsetattr(input, TCSADRAIN, &attributes) != 0 {
+        if hasKeys, unsafe tcsetattr(input, TCSADRAIN, &wanted) != 0 {
             let problem = SystemError.last
             leave()
             throw problem
         }
         screen = reopened()
-        write(entering)
+        write(sequences.entering)
     }
 
     private func reopened() -> Int32 {
@@ -139,10 +147,10 @@ package final class TerminalDevice {
         guard isEntered else { return }
         isEntered = false
         discardBlockedOutput(output)
-        write(leaving, patience: 10)
+        write(sequences.leaving, patience: 10)
         if screen >= 0 { close(screen) }
         screen = -1
-        if hasKeys { _ = unsafe tcsetattr(input, discardsInput ? TCSAFLUSH : TCSADRAIN, &original) }
+        if hasKeys { _ = unsafe tcsetattr(input, discardsInput ? TCSAFLUSH : TCSADRAIN, &attributes.original) }
         unsafe savedTerminal.withdraw()
         for (signal, old) in handlers {
             var old = old
@@ -165,8 +173,8 @@ package final class TerminalDevice {
     private func reenter() {
         guard isEntered else { return }
         // In the background, tcsetattr stops the process; it returns EINTR when the process is in the foreground again.
-        while hasKeys, unsafe tcsetattr(input, TCSADRAIN, &raw) != 0, errno == EINTR, pendingEnd == nil {}
-        write(entering)
+        while hasKeys, unsafe tcsetattr(input, TCSADRAIN, &attributes.raw) != 0, errno == EINTR, pendingEnd == nil {}
+        write(sequences.entering)
     }
 
     /// Ends the process with a signal.

@@ -4,18 +4,25 @@ package import ImageModel
 extension ConvertJob {
     /// The result of one input.
     package struct Outcome: Sendable {
-        package var input: String
-        package var output: String
-        package var inputFormat: ImageFormat
-        package var outputFormat: ImageFormat
-        package var inputSize: PixelSize
-        package var size: PixelSize
-        package var decoder: String
+        /// An input or output.
+        package struct File: Sendable {
+            package var name: String
+            package var format: ImageFormat
+            package var size: PixelSize
+        }
+
+        /// A coder that was used.
+        package struct Coder: Sendable {
+            package var id: String
+            package var isolation: IsolationReport?
+        }
+
+        package var input: File
+        package var output: File
+        package var decoder: Coder
         /// The encoder; nil for a copy.
-        package var encoder: String?
+        package var encoder: Coder?
         package var isIncomplete: Bool
-        package var isolation: IsolationReport?
-        package var encoderIsolation: IsolationReport?
         package var warnings: [String]
         /// The number of the item in its file.
         package var item = 0
@@ -24,18 +31,18 @@ extension ConvertJob {
 
         /// The result as one line of text.
         package var line: String {
-            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  "
-                + "[\(decoder) -> \(encoder ?? "copy")]"
+            "\(input.name) (\(input.format) \(input.size)) -> \(output.name) (\(output.format) \(output.size))  "
+                + "[\(decoder.id) -> \(encoder?.id ?? "copy")]"
         }
 
         /// The result as one line of JSON.
         package var json: String {
             JSONValue.object([
-                ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
-                ("width", .integer(size.width)), ("height", .integer(size.height)),
-                ("coder", .string(decoder)), ("encoder", encoder.map(JSONValue.string) ?? .null),
-                ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(isolation)),
-                ("encoder_isolation", IsolationRendering.json(encoderIsolation)), ("item", .integer(item)),
+                ("file", .string(input.name)), ("output", .string(output.name)), ("format", .string(output.format.id)),
+                ("width", .integer(output.size.width)), ("height", .integer(output.size.height)),
+                ("coder", .string(decoder.id)), ("encoder", encoder.map { .string($0.id) } ?? .null),
+                ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(decoder.isolation)),
+                ("encoder_isolation", IsolationRendering.json(encoder?.isolation)), ("item", .integer(item)),
                 ("warnings", .array(warnings.map(JSONValue.string))),
             ]).text
         }

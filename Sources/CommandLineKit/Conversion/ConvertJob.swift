@@ -1,7 +1,6 @@
 package import CoderHost
 package import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// One `convert`, `thumbnail` or `fetch` call: inputs, changes, encoding options and outputs.
 ///
@@ -10,68 +9,46 @@ package final class ConvertJob: Sendable {
     /// The host that decodes and encodes.
     package let host: CoderHost
     private let limits: DecodeLimits
+    let style: Style
+    private let selection: Selection
+    private let changes: ImageChanges
+    private let encode: EncodingSwitches
     private let target: OutputTarget
     let format: ImageFormat?
-    private let frame: Int?
-    private let items: ItemChoice?
-    private let coder: String?
-    private let kept: Set<MetadataBlob.Kind>
-    private let firstFrameOnly: Bool
-    private let allowsIncomplete: Bool
-    private let encode: EncodingSwitches
-    private let changes: ImageChanges
     /// Prevents an output from overwriting an input that is still to be read.
     private let outputs: Mutex<OutputGuard>
-    private let budget: MemoryBudget
-    /// How many inputs to convert concurrently.
-    package let threads: Int
-    /// Whether to convert the inputs in order, one at a time.
-    package let isOrdered: Bool
-    /// Whether there is only one input.
-    package let isAlone: Bool
+    /// The order of the inputs, and their shares of processors and memory.
+    package let schedule: Schedule
 
-    let style: Style
     /// Whether pixels and metadata stay unmodified.
     private var isUnchanged: Bool {
-        style.copiesUnchanged && frame == nil && !firstFrameOnly && changes.isIdentity && encode.isEmpty
-            && kept == Set(MetadataBlob.Kind.allCases)
+        style.copiesUnchanged && selection.isEverything && changes.isIdentity && encode.isEmpty
     }
 
     package init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
         host = CoderHost(
             configuration: try arguments.configuration(imageCount: style.names?.count ?? arguments.operands.count))
         limits = try arguments.limits()
-        guard let output = arguments.value("--output") ?? style.output else {
-            throw UsageError("missing option -o OUT", command: style.command)
-        }
+        let output = try arguments.output(default: style.output, host, command: style.command)
         // A URL has no local folder.
         let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
         target = try OutputTarget(output, arguments, fields: fields, isRemote: style.names != nil)
         format = try Self.format(arguments, host)
-        if arguments.has("--frame") && arguments.has("--first-frame") {
-            throw UsageError(
-                "--frame and --first-frame both select a frame", hint: "choose one", command: style.command)
-        }
-        frame = try arguments.integer("--frame", 0...1_000_000)
-        items = try ItemChoice(arguments, target, command: style.command)
-        coder = arguments.value("--coder")
-        kept = try Self.kept(arguments, style.kept)
-        firstFrameOnly = arguments.has("--first-frame")
-        allowsIncomplete = arguments.has("--incomplete")
+        selection = try Selection(arguments, target, style)
         encode = try EncodingSwitches(arguments)
         changes = try ImageChanges(arguments, box: try arguments.box("--resize") ?? style.box)
         self.style = style
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }
-        isAlone = arguments.operands.count == 1
         let names = (style.names ?? arguments.operands).enumerated().map { [target] index, file in
             target.path(for: file, number: index, size: PixelSize(1, 1)) { _ in "" }.path
         }
         // Replacing inputs is safe only in order. If two inputs share an output name, the first one gets it.
-        isOrdered = style.names == nil && arguments.has("--overwrite") || Set(names).count < names.count
-        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? Machine.processorCount
-        budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
+        let isOrdered = style.names == nil && arguments.has("--overwrite") || Set(names).count < names.count
+        schedule = Schedule(
+            threads: isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? Machine.processorCount,
+            isOrdered: isOrdered, isAlone: arguments.operands.count == 1, budget: try MemoryBudget(arguments))
         outputs = Mutex(
             OutputGuard(
                 inputs: style.names == nil ? arguments.operands : [], arguments,
@@ -126,13 +103,14 @@ package final class ConvertJob: Sendable {
     package func convert(_ source: ImageSource, _ input: Input) throws(CoderError) -> Outcome {
         let decoding = try encode.decoding(source, host)
         // The share returns after the session is closed, because closing frees the coder's memory.
-        let share = budget.share()
+        let share = schedule.budget.share()
         defer { share.giveBack() }
-        return try host.manager.withSession(source, options: decoding, forcing: coder) { session throws(CoderError) in
+        return try host.manager.withSession(source, options: decoding, forcing: selection.coder) {
+            session throws(CoderError) in
             do throws(CoderError) {
-                return try convert(items: items?.numbers(in: session) ?? [0], source, input, session, share)
+                return try convert(items: selection.items?.numbers(in: session) ?? [0], source, input, session, share)
             } catch {
-                let canShowParts = session.coder.roles.contains(.incremental) && !allowsIncomplete
+                let canShowParts = session.coder.roles.contains(.incremental) && !selection.allowsIncomplete
                 throw canShowParts && !style.copiesUnchanged ? error.hintingAtIncomplete : error
             }
         }
@@ -185,7 +163,7 @@ package final class ConvertJob: Sendable {
         ) { host.manager.fileExtension(of: $0) }
         let isCopy = isUnchanged && session.selectedItem == 0 && canCopy(session.format, in: output)
         // A copy keeps all images of the file.
-        if let all, !isCopy { try session.warnOfOtherItems("written", chosen: items == nil ? nil : all) }
+        if let all, !isCopy { try session.warnOfOtherItems("written", chosen: selection.items == nil ? nil : all) }
         let (isAnimation, isCut) = try hasMoreFrames(session)
         let format =
             isCopy ? session.format : format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
@@ -242,9 +220,10 @@ package final class ConvertJob: Sendable {
         isWritten = true
         outputs.withLock { $0.note(path, from: file) }
         return Outcome(
-            input: file, output: path, inputFormat: session.format, outputFormat: format, inputSize: session.info.size,
-            size: size, decoder: session.coder.id, encoder: report?.coder, isIncomplete: isIncomplete,
-            isolation: session.isolation, encoderIsolation: report?.isolation,
+            input: Outcome.File(name: file, format: session.format, size: session.info.size),
+            output: Outcome.File(name: path, format: format, size: size),
+            decoder: Outcome.Coder(id: session.coder.id, isolation: session.isolation),
+            encoder: report.map { Outcome.Coder(id: $0.coder, isolation: $0.isolation) }, isIncomplete: isIncomplete,
             warnings: session.context.warnings + warnings + (report?.warnings ?? []))
     }
 
@@ -263,11 +242,11 @@ package final class ConvertJob: Sendable {
 
     /// Returns whether to write a second frame, and whether the data ends before that frame is complete.
     private func hasMoreFrames(_ session: DecodeSession) throws(CoderError) -> (Bool, isCut: Bool) {
-        if frame != nil || firstFrameOnly { return (false, false) }
+        if selection.isOneFrame { return (false, false) }
         do throws(CoderError) {
             return (try session.frameInfo(1) != nil, false)
         } catch {
-            guard allowsIncomplete, error.code == .truncated else { throw error }
+            guard selection.allowsIncomplete, error.code == .truncated else { throw error }
             return (false, true)
         }
     }
@@ -282,7 +261,7 @@ package final class ConvertJob: Sendable {
             ? try session.shape(changes.options, changes.finish, frameCount: frameCount(session)) : decoding.shape
         var encoder: AnimationEncoder?
         var size = PixelSize.zero
-        var progress = ProgressLine(total: isAlone ? session.info.frameCount ?? 0 : 0)
+        var progress = ProgressLine(total: schedule.isAlone ? session.info.frameCount ?? 0 : 0)
         defer { progress.clear() }
         var index = 0
         while true {
@@ -299,7 +278,7 @@ package final class ConvertJob: Sendable {
                 }
                 try encoder?.add(image.pixels, duration: frame.duration)
             } catch {
-                guard allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
+                guard selection.allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
                 session.context.warn("truncated in frame \(index): the frames before it are written")
                 break
             }
@@ -320,8 +299,8 @@ package final class ConvertJob: Sendable {
     /// Decodes the still image to write.
     private func decode(_ decoding: Decoding) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
         let (session, shape) = (decoding.session, decoding.shape)
-        if let frame { return (keeping(try session.decodeFrame(frame, shape)), false) }
-        guard allowsIncomplete, let part = try session.decodeAvailable() else {
+        if let frame = selection.frame { return (keeping(try session.decodeFrame(frame, shape)), false) }
+        guard selection.allowsIncomplete, let part = try session.decodeAvailable() else {
             return (keeping(try session.decodeImage(shape)), false)
         }
         if !part.isComplete { session.context.warn("truncated: a part of the image is missing") }
@@ -333,23 +312,18 @@ package final class ConvertJob: Sendable {
 
     /// Returns the image as rows, or nil if it must be in memory completely.
     private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
-        if frame != nil || allowsIncomplete || encode.needsWholeImage { return nil }
+        if selection.frame != nil || selection.allowsIncomplete || encode.needsWholeImage { return nil }
         let session = decoding.session
         guard (session.info.size.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
         else { return nil }
-        keep(&image.metadata, &image.info)
+        selection.keep(&image.metadata, &image.info)
         return image
     }
 
     /// Returns the image with the selected metadata only.
     private func keeping(_ image: DecodedImage) -> DecodedImage {
         var image = image
-        keep(&image.metadata, &image.info)
+        selection.keep(&image.metadata, &image.info)
         return image
-    }
-
-    private func keep(_ metadata: inout [MetadataBlob], _ info: inout ImageInfo) {
-        metadata.removeAll { !kept.contains($0.kind) || $0.kindInText.map { !kept.contains($0) } ?? false }
-        if !kept.contains(.icc) { info.color.hasProfile = false }
     }
 }

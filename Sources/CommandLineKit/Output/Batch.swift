@@ -1,7 +1,6 @@
 import CoderHost
 package import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Processes many inputs in parallel and reports the results in input order.
 package final class Batch<Outcome: Sendable>: Sendable {

@@ -21,8 +21,18 @@ extension CoderError {
     package func lines(file: String) -> [String] {
         var result = ["coderhost: \(printable(file)): \(printable(message))" + (coder.map { " [\($0)]" } ?? "")]
         result += attempts.map { "  tried: \(printable($0))" }
-        if let hint { result.append("  try: \(printable(hint))") }
+        if let hint = remedy { result.append("  try: \(printable(hint))") }
         return result
+    }
+
+    /// The hint; damaged data has only one remedy.
+    private var remedy: String? {
+        if let hint { return hint }
+        return switch code {
+        case .corrupt: "the file is damaged: copy or download it again"
+        case .truncated: "the file is incomplete: copy or download it again"
+        default: nil
+        }
     }
 
     /// The error with a hint to use `--incomplete`, if the input is truncated.
@@ -53,7 +63,7 @@ extension CoderError {
     package var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("code", .string("\(code)")), ("message", .string(message)),
-            ("hint", hint.map(JSONValue.string) ?? .null),
+            ("hint", remedy.map(JSONValue.string) ?? .null),
         ]
         if let coder { members.append(("coder", .string(coder))) }
         if let domain { members.append(("domain", .string(domain))) }

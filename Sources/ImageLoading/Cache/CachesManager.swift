@@ -1,7 +1,6 @@
 import HostSystem
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Combines several caches into one.
 ///

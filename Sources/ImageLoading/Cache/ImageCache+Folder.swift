@@ -1,6 +1,5 @@
 public import CoderHost
 import ImageProcessing
-import Synchronization
 
 // MARK: Location
 

@@ -1,7 +1,6 @@
 public import CoderHost
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// The standard cache: images in memory, their bytes on disk.
 ///

@@ -1,6 +1,5 @@
 import CoderHost
 import ImageProcessing
-import Synchronization
 
 /// Keeps images in memory and evicts the least recently used ones first.
 ///

@@ -1,6 +1,5 @@
 import CoderHost
 import ImageProcessing
-import Synchronization
 
 /// Notifies caches when the system runs out of memory.
 ///

@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
-import Synchronization
 
 /// HTTP clients; each connects to only one address, which was checked before.
 ///

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HostSystem
 import ImageProcessing
-import Synchronization
 
 /// Cookies in memory, each for the host that set it.
 ///

@@ -6,7 +6,6 @@ import ImageProcessing
 import Logging
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// Identifies a download; requests with equal keys share one.
 struct DownloadKey: Hashable, Sendable {

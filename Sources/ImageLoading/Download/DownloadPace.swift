@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Measures the rate at which the bytes of one attempt arrive.
 ///

@@ -3,7 +3,6 @@ public import ImageModel
 import ImageProcessing
 import Logging
 import NIOSSL
-import Synchronization
 
 /// Downloads images from `http` and `https` URLs, with a limit for concurrent downloads.
 ///

@@ -2,7 +2,6 @@ import Dispatch
 import HostSystem
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Resolves host names.
 ///

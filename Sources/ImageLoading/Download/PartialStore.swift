@@ -1,6 +1,5 @@
 import CoderHost
 import ImageProcessing
-import Synchronization
 
 /// The received part of an image whose download was interrupted.
 struct PartialDownload: Sendable {

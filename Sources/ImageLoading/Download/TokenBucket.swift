@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// A token bucket: limits the rate and the burst of starts.
 final class TokenBucket: Sendable {

@@ -1,7 +1,6 @@
 import CoderHost
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Loads images that the application has in memory, by name.
 ///

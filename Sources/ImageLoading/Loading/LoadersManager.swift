@@ -1,7 +1,6 @@
 import HostSystem
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Combines loaders: the last added one that supports a request loads it.
 ///

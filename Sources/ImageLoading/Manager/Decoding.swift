@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Decodes images, with a limit for concurrent decodes.
 final class Decoding: Sendable {

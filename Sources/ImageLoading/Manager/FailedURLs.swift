@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// URLs that failed recently; limited in number and by age.
 final class FailedURLs: Sendable {

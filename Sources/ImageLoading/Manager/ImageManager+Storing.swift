@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 extension ImageManager {
     /// Stores a result: in memory at once, on disk in the background.

@@ -1,7 +1,6 @@
 import CoderHost
 public import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Loads images from memory, from disk, or with a loader.
 ///

@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Schedules previews while an image is downloaded.
 final class PreviewScheduler: Sendable {

@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Decodes previews of an image while its bytes arrive, with one session from the first byte to the last.
 ///

@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// Loads images into the cache before they are needed, with a limit for concurrent loads.
 ///

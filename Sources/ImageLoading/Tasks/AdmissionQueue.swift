@@ -1,7 +1,6 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// A queue that limits how many callers run at a time.
 ///

@@ -1,6 +1,5 @@
 import HostSystem
 import ImageProcessing
-import Synchronization
 
 /// The current urgency of a load; queues observe its changes.
 ///

@@ -1,7 +1,7 @@
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// Work that runs once for any number of waiting callers.
 ///

@@ -1,7 +1,6 @@
 import Glibc
 import HostSystem
 package import ImageModel
-import Synchronization
 
 /// Reuses the memory of large images, because fresh pages are the most expensive part of a decode.
 ///

@@ -1,6 +1,5 @@
 import HostSystem
 package import ImageModel
-import Synchronization
 
 /// Keeps recently used color transforms for all sessions.
 ///

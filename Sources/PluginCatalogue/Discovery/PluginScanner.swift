@@ -328,7 +328,7 @@ package struct PluginScanner {
 
     private func disabled(_ record: PluginRecord) -> PluginStatus {
         let file = record.administration.file ?? ""
-        return PluginStatus(.disabled, reason: "by \(file)", remedy: "set enabled = yes in \(file)")
+        return PluginStatus(.disabled, reason: "by \(file)", remedy: "coderhost plugin enable \(record.id)")
     }
 
     /// Marks all but the first usable plugin with the same id as shadowed.

@@ -74,6 +74,15 @@ public struct PluginSearch: Sendable {
         (userSettings.map { ["\($0)/plugins.d"] } ?? []) + ["/etc/coderhost/plugins.d"]
     }
 
+    /// Returns the folders for settings of one user, or of all users; nil if this user has no folder.
+    ///
+    /// Settings are written to the first folder. Without this distinction, a process without `HOME` would change the
+    /// settings of all users.
+    package func administrationFolders(forAllUsers: Bool) -> [String]? {
+        if forAllUsers { return administrationDirectories.last.map { [$0] } }
+        return Self.userSettings == nil ? nil : administrationDirectories
+    }
+
     static func standardTrust() -> [String] {
         (userSettings.map { ["\($0)/trust.d"] } ?? []) + ["/etc/coderhost/trust.d"]
     }

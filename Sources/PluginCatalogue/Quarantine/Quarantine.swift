@@ -1,5 +1,4 @@
 package import HostSystem
-import Synchronization
 
 /// Temporarily disables plugins that failed too often.
 ///

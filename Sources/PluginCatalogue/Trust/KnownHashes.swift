@@ -1,5 +1,4 @@
 import HostSystem
-import Synchronization
 
 /// Caches the hashes of plugin files in this process, by file version.
 enum KnownHashes {

@@ -1,5 +1,4 @@
 package import HostSystem
-import Synchronization
 
 /// The plugin files and keys that the user and the administrator trust.
 ///

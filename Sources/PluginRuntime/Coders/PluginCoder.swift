@@ -1,7 +1,6 @@
 package import HostSystem
 package import ImageModel
 package import PluginCatalogue
-import Synchronization
 
 /// A coder of a plugin; no code of its file runs before the first session.
 package struct PluginCoder: ImageCoder {

@@ -1,7 +1,7 @@
 import HostSystem
 package import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// The limits, options, cancellation and warnings of one session.
 ///

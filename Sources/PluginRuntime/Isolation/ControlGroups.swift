@@ -1,7 +1,7 @@
 package import Glibc
 import HostSystem
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// The control group (cgroup v2) in which this process creates one group per plugin with workers.
 ///

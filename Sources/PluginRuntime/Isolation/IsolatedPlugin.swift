@@ -5,7 +5,7 @@ import HostSystem
 import ImageModel
 import ImageProcessing
 package import PluginCatalogue
-import Synchronization
+import struct Synchronization.Atomic
 
 /// One version of a plugin file, loaded in a confined process that forks workers.
 ///

@@ -2,7 +2,6 @@ package import HostSystem
 package import ImageModel
 import ImageProcessing
 package import PluginCatalogue
-import Synchronization
 
 /// Decides where a plugin runs, and manages the processes of isolated plugins.
 ///

@@ -1,6 +1,5 @@
 import HostSystem
 import ImageProcessing
-import Synchronization
 
 /// Whether this system can confine a process, decided once per host.
 ///

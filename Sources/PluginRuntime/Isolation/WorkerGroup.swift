@@ -1,7 +1,6 @@
 import Glibc
 package import HostSystem
 import ImageProcessing
-import Synchronization
 
 /// The control group of one plugin's processes; removed with its last reference.
 ///

@@ -5,7 +5,6 @@ import HostSystem
 import ImageModel
 import ImageProcessing
 import PluginCatalogue
-import Synchronization
 
 /// A confined process that has loaded one plugin and forks workers.
 ///

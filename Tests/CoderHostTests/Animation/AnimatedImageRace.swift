@@ -1,7 +1,7 @@
 import Foundation
 import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 import TestSupport
 
 @testable import CoderHost

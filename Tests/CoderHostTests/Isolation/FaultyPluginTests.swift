@@ -1,6 +1,5 @@
 import ImageModel
 import ImageProcessing
-import Synchronization
 import TestSupport
 import Testing
 

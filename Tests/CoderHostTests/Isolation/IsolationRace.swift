@@ -2,7 +2,7 @@
 import ImageModel
 import ImageProcessing
 @testable import PluginRuntime
-import Synchronization
+import struct Synchronization.Atomic
 import TestSupport
 
 /// The shared state of a race: hosts whose workers are cancelled and killed, and images that must stay correct.

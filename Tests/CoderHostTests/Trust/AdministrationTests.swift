@@ -36,6 +36,14 @@ import Testing
         #expect(readFile(system.file("x.conf")) == Array("enabled = no\npriority = 300\n".utf8))
     }
 
+    @Test func `of all users are written to the system's folder, those of the user to the first one`() {
+        let search = PluginSearch(
+            directories: [], administrationDirectories: ["/user", "/system"], trustDirectories: [])
+
+        #expect(search.administrationFolders(forAllUsers: true) == ["/system"])
+        #expect(search.administrationFolders(forAllUsers: false) == ["/user", "/system"])
+    }
+
     @Test func `that are a link stay a link`() throws {
         let folder = TemporaryDirectory()
         let real = folder.write(Array("priority = 1\n".utf8), to: "real")

@@ -3,7 +3,6 @@ import FuzzTargets
 import Glibc
 import PluginCatalogue
 import PluginRuntime
-import Synchronization
 
 /// Cancels work at random moments, and checks that all resources are freed.
 ///

@@ -4,7 +4,6 @@ import Glibc
 import ImageModel
 import PluginCatalogue
 import PluginRuntime
-import Synchronization
 
 /// Kills workers and their zygotes at random moments, and checks the decoded images.
 ///

@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Dispatch
 import ImageProcessing
-import Synchronization
+import HostSystem
 
 /// Blocks threads until a test opens it.
 final class Turnstile: Sendable {

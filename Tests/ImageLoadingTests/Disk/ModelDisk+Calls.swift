@@ -1,7 +1,6 @@
 import CoderHost
 import Glibc
 import ImageProcessing
-import Synchronization
 import TestSupport
 
 @testable import ImageLoading

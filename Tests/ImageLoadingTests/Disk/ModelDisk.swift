@@ -3,7 +3,6 @@ import Glibc
 @testable import HostSystem
 @testable import ImageLoading
 import ImageProcessing
-import Synchronization
 import TestSupport
 
 /// A simulated disk in memory: a power loss drops unsynchronized data, and a test can make calls fail.

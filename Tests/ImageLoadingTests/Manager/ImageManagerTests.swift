@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import ImageProcessing
-import Synchronization
 import TestSupport
 import Testing
 

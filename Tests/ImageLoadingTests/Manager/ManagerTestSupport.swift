@@ -2,7 +2,6 @@ import CoderHost
 import ImageLoading
 import ImageModel
 import ImageProcessing
-import Synchronization
 import TestSupport
 
 /// A cache that keeps everything and logs its reads.

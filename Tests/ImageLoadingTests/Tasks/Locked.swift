@@ -1,5 +1,6 @@
 import ImageProcessing
-import Synchronization
+import HostSystem
+import struct Synchronization.Atomic
 
 /// A value with a lock.
 final class Locked<Value: Sendable>: Sendable {

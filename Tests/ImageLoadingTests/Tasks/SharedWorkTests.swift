@@ -1,6 +1,6 @@
 import ImageModel
 import ImageProcessing
-import Synchronization
+import HostSystem
 import TestSupport
 import Testing
 

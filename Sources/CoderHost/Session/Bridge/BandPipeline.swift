@@ -2,7 +2,6 @@ import HostSystem
 import ImageModel
 import ImageProcessing
 import PluginRuntime
-import Synchronization
 
 /// Passes the rows of an image to an encoder in bands.
 ///

@@ -1,6 +1,5 @@
 import CHostSystem
 import Glibc
-import Synchronization
 
 /// Detects changes of plugin folders without a thread; one system call when nothing changed.
 ///

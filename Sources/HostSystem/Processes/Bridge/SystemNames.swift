@@ -1,6 +1,5 @@
 import CHostSystem
 import Glibc
-import Synchronization
 
 /// Names of system calls for messages.
 package enum SystemCall {

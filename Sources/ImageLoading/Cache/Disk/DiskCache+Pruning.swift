@@ -2,7 +2,6 @@ import CoderHost
 import Dispatch
 import ImageModel
 import ImageProcessing
-import Synchronization
 
 /// The result of a sweep of a disk cache.
 public struct PruneReport: Sendable, Hashable {

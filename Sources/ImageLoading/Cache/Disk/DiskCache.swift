@@ -1,7 +1,6 @@
 public import ImageModel
 import CoderHost
 import ImageProcessing
-import Synchronization
 
 /// Stores bytes on disk in plain files, without a database.
 ///

@@ -1,6 +1,5 @@
 import CoderHost
 import ImageProcessing
-import Synchronization
 
 /// Remembers the folders whose names this process has already synchronized to the disk.
 final class DurableFolders: Sendable {

@@ -1,6 +1,5 @@
 import HostSystem
 import ImageProcessing
-import Synchronization
 
 /// File name extensions as C strings that stay valid for the life of the process.
 enum ExtensionHint {

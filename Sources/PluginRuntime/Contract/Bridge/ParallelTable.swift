@@ -2,7 +2,7 @@ import CCoderPlugin
 import Glibc
 import HostSystem
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// The host's thread pool for plugins in this process (`cpi_parallel_api`).
 enum ParallelTable {

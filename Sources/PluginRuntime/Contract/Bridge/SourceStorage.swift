@@ -3,7 +3,7 @@ import Glibc
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// Input bytes at an address that never changes.
 // Sendable because: bytes below `available` are never written again, and `available` is published after the bytes.

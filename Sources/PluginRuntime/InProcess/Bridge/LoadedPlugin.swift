@@ -4,7 +4,6 @@ package import HostSystem
 import ImageModel
 import ImageProcessing
 package import PluginCatalogue
-import Synchronization
 
 /// A plugin loaded into this process; never unloaded.
 // Sendable because: everything it points to is constant for the life of the process.

@@ -3,7 +3,6 @@ import Glibc
 import HostSystem
 import ImageProcessing
 import PluginCatalogue
-import Synchronization
 
 /// The checked bytes of a plugin, ready for the loader of this process or of a worker.
 ///

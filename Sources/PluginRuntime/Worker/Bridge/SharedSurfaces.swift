@@ -3,7 +3,7 @@ import Glibc
 import HostSystem
 import ImageModel
 import ImageProcessing
-import Synchronization
+import struct Synchronization.Atomic
 
 /// Pixel buffers in memory shared with workers; one pool per plugin, so no plugin sees another one's images.
 ///

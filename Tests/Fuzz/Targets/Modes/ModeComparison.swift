@@ -1,6 +1,5 @@
 import CoderHost
 import ImageModel
-import Synchronization
 
 /// Decodes one input in this process and in a worker, and compares all results of the two hosts.
 package enum ModeComparison {

@@ -1,12 +1,12 @@
 #if THREAD_SANITIZER
     import Glibc
 
-    /// Replaces the standard library's `Mutex` in builds for the thread sanitizer (`make tsan`).
+    /// A lock around a value; the lock of the C library, in builds for the thread sanitizer (`make tsan`).
     ///
     /// The sanitizer does not understand the standard library's `Mutex`, which waits in the kernel directly, and
     /// reports false races. It understands `pthread_mutex_t`.
     // Sendable because: the value is accessed only under the lock.
-    @safe package struct SanitizedMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    @safe package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>
 
@@ -33,7 +33,23 @@
             return unsafe try body(&value.pointee)
         }
     }
+#else
+    public import Synchronization
 
-    /// Hides the standard library's `Mutex` within this module.
-    typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
+    /// A lock around a value: the standard library's `Mutex`, stored in place, except under the thread sanitizer.
+    ///
+    /// All modules use this type, so that one file decides which lock a build has. A file that also needs atomic values
+    /// imports `struct Synchronization.Atomic`.
+    // `usableFromInline` lets other modules inline the calls, as `package` alone does not.
+    @usableFromInline package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
+        @usableFromInline package let base: Synchronization.Mutex<Value>
+
+        @inlinable package init(_ value: consuming sending Value) { base = Synchronization.Mutex(value) }
+
+        @inlinable package borrowing func withLock<R: ~Copyable, E: Error>(
+            _ body: (inout sending Value) throws(E) -> sending R
+        ) throws(E) -> sending R {
+            try base.withLock(body)
+        }
+    }
 #endif

@@ -1,0 +1,79 @@
+// The options that several commands accept. A command states only how its option differs.
+extension OptionSpecification {
+    // MARK: Input
+
+    /// `--frame` of commands that write images.
+    package static let frame = OptionSpecification(
+        "--frame", value: "N", help: "write frame N only, from 0 (default: all)")
+    /// `--first-frame`.
+    package static let firstFrame = OptionSpecification("--first-frame", help: "write the first frame only")
+    /// `--incomplete` of commands that write one image for each input.
+    package static let incomplete = OptionSpecification(
+        "--incomplete", help: "write the available part of a truncated image")
+    /// `--coder`.
+    package static let coder = OptionSpecification(
+        "--coder", value: "ID", help: "decode with this coder only (default: the best)")
+    /// `-O` of commands that decode or encode.
+    package static let coderOption = OptionSpecification(
+        "-O", "--option", value: "KEY=VALUE",
+        help: "set an option of the coder (may be repeated); list --json shows all")
+
+    // MARK: Output
+
+    /// Returns `--output`.
+    package static func output(value: String = "OUT", _ help: String) -> OptionSpecification {
+        OptionSpecification("-o", "--output", value: value, help: help)
+    }
+
+    /// Returns `--format`.
+    ///
+    /// - Parameter usual: the format without this option.
+    package static func format(default usual: String) -> OptionSpecification {
+        OptionSpecification("-f", "--format", value: "FORMAT", help: "output format (default: \(usual))")
+    }
+
+    /// `--no-overwrite`.
+    package static let noOverwrite = OptionSpecification("--no-overwrite", help: "fail if the output exists")
+    /// `--verbose`.
+    package static let verbose = OptionSpecification(
+        "-v", "--verbose", help: "print the name of each written file")
+
+    // MARK: Size and memory
+
+    /// `--resize`.
+    package static let resize = OptionSpecification(
+        "--resize", value: "SIZE", help: "target size in px: 800x600, 800x, x600, or 256 for 256x256 (default: keep)")
+    /// `--limit-bytes`.
+    package static let limitBytes = OptionSpecification(
+        "--limit-bytes", value: "SIZE",
+        help: "shrink until the decoded pixels fit; bytes, k, M, G (default: no limit)")
+    /// `--budget`; ``MemoryBudget/init(_:)`` reads it.
+    package static let budget = OptionSpecification(
+        "--budget", value: "SIZE",
+        help: "total memory for images; a larger image is processed alone (default: 512M)")
+
+    /// Returns `--threads`.
+    package static func threads(default usual: String) -> OptionSpecification {
+        OptionSpecification("--threads", value: "N", help: "threads per image (default: \(usual))")
+    }
+}
+
+/// Returns `--keep` and `--strip` of commands that re-encode images.
+///
+/// - Parameter usual: the metadata kept without `--keep`.
+package func metadataOptions(kept usual: String) -> [OptionSpecification] {
+    let kinds = "exif,icc,xmp,iptc,text"
+    return metadataOptions(value: "KINDS", keep: ": \(kinds) (default: \(usual))", strip: "\(kinds) or all")
+}
+
+/// Returns `--keep` and `--strip`; ``ParsedArguments/set(_:of:noun:all:)`` reads them.
+///
+/// - Parameters:
+///   - keep: the rest of the help of `--keep`.
+///   - strip: the values of `--strip`.
+package func metadataOptions(value: String, keep: String, strip: String) -> [OptionSpecification] {
+    [
+        OptionSpecification("--keep", value: value, help: "metadata to keep\(keep)"),
+        OptionSpecification("--strip", value: value, help: "metadata to remove: \(strip) (default: none)"),
+    ]
+}
