@@ -89,6 +89,16 @@ public struct PluginManifest: Sendable, Hashable {
         }
     }
 
+    /// A kind of image for which the host selects an output format if the caller names none.
+    public enum ImageKind: String, Sendable, Hashable, CaseIterable {
+        /// A still with alpha.
+        case alpha
+        /// A still without alpha.
+        case opaque
+        /// An animation.
+        case animation
+    }
+
     /// A coder of the plugin.
     public struct Coder: Sendable, Hashable {
         /// The id of the coder.
@@ -107,6 +117,8 @@ public struct PluginManifest: Sendable, Hashable {
         public var options: [Option]
         /// The formats whose streams it transcodes without loss, for the role `transcode`.
         public var transcodes: [ImageFormat]
+        /// How well its first format suits as the default format for a kind of image: 1 to 1000, higher is better.
+        public var defaultRanks: [ImageKind: Int]
     }
 
     /// The id of the plugin.
@@ -199,6 +211,14 @@ extension PluginManifest.Coder {
         formats = try field["formats"].list(PluginManifest.Format.init)
         options = try field["options"].list(PluginManifest.Option.init)
         transcodes = try field["transcodes"].strings().map { ImageFormat($0) }
+        defaultRanks = [:]
+        let ranks = field["default_for"]
+        if ranks.value != nil { _ = try ranks.object() }
+        for kind in PluginManifest.ImageKind.allCases where ranks[kind.rawValue].value != nil {
+            let rank = try ranks[kind.rawValue].integer()
+            guard (1...1000).contains(rank) else { throw ranks[kind.rawValue].failure("is not between 1 and 1000") }
+            defaultRanks[kind] = rank
+        }
         guard !formats.isEmpty else { throw PluginManifest.Failure(message: "\(id) supports no format") }
     }
 }

@@ -61,13 +61,15 @@ public struct CoderDescriptor: Sendable, Hashable {
     public var carries: Set<String>
     /// The formats whose streams it transcodes without loss, for the role `transcode`.
     public var transcodes: [ImageFormat]
+    /// How well its first format suits as the default format for a kind of image; higher is better.
+    public var defaultRanks: [PluginManifest.ImageKind: Int]
 
     /// Creates a description.
     public init(
         id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
         formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
         administeredPriority: Int? = nil, carries: Set<String> = [],
-        transcodes: [ImageFormat] = []
+        transcodes: [ImageFormat] = [], defaultRanks: [PluginManifest.ImageKind: Int] = [:]
     ) {
         self.id = id
         self.plugin = plugin
@@ -80,6 +82,7 @@ public struct CoderDescriptor: Sendable, Hashable {
         self.administeredPriority = administeredPriority
         self.carries = carries
         self.transcodes = transcodes
+        self.defaultRanks = defaultRanks
     }
 
     package init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
@@ -88,7 +91,7 @@ public struct CoderDescriptor: Sendable, Hashable {
             tier: Tier(record.tier), roles: coder.roles, formats: coder.formats,
             options: coder.options, priority: coder.priority,
             administeredPriority: record.administration.priority, carries: coder.carries,
-            transcodes: coder.transcodes)
+            transcodes: coder.transcodes, defaultRanks: coder.defaultRanks)
     }
 
     /// Returns the options that this coder's decoder declares, or all options if it has no schema.
