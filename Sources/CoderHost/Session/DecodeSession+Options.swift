@@ -86,6 +86,10 @@ extension DecodeSession {
     }
 
     private func decodeImage(reducedTo target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
+        try Self.retryOnce { () throws(CoderError) in try reducedImage(target, options) }
+    }
+
+    private func reducedImage(_ target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
         if options.usesEmbeddedThumbnail, !options.resampling.linearLight,
             let pixels = try embeddedThumbnail(for: target)
         {

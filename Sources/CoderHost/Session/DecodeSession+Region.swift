@@ -14,7 +14,9 @@ extension DecodeSession {
         guard !inside.isEmpty else {
             throw .invalidArgument("the region \(region) is outside the image of \(upright) pixels")
         }
-        var pixels = try decode(stored: pending.source(of: inside, in: info.size))
+        var pixels = try Self.retryOnce { () throws(CoderError) in
+            try decode(stored: pending.source(of: inside, in: info.size))
+        }
         let target = storedTarget(options, of: pixels.size)
         if pixels.size != target {
             pixels = try Resampler.resample(BufferRows(pixels), to: target, options.resampling)

@@ -129,6 +129,19 @@ import Testing
         #expect(try host.manager.decode(Self.image).info.size == PixelSize(2, 1))
     }
 
+    @Test func `that is killed repeats a smaller image or a part`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
+        let host = try Self.host("none", folder, as: file)
+        var part = DecodeOptions()
+        part.region = PixelRect(x: 1, y: 0, width: 1, height: 1)
+        for options in [DecodeOptions.thumbnail(PixelSize(1, 1)), part] {
+            let session = try host.manager.openSession(Self.image)
+            killProcess(try #require(processes(named: file).last))
+            #expect(try session.decodeImage(options).pixels.size == PixelSize(1, 1))
+        }
+    }
+
     @Test func `is not blamed for processes that another user ends`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
