@@ -42,7 +42,7 @@ extension CoderDescriptor {
     ///
     /// A plugin never replaces the declared format of a more trusted one.
     fileprivate func order(asDefaultFor kind: PluginManifest.ImageKind) -> (group: Int, tier: Int, rank: Int) {
-        if let rank = defaultRanks[kind] { return (0, -tier.rawValue, -rank) }
+        if let rank = output.defaultRanks[kind] { return (0, -tier.rawValue, -rank) }
         return (tier == .builtIn ? 2 : 1, -tier.rawValue, 0)
     }
 }

@@ -11,6 +11,31 @@ public struct PluginManifest: Sendable, Hashable {
         public var version: String
     }
 
+    /// The versions of the plugin interface that a plugin declares.
+    public struct InterfaceVersions: Sendable, Hashable {
+        /// The major version.
+        public var major: Int
+        /// The minor version for which the plugin was built.
+        public var minorBuilt: Int
+        /// The lowest minor version with which the plugin works.
+        public var minorNeeded: Int
+    }
+
+    /// The requirements of a plugin for running in a worker or in the host's process.
+    public struct IsolationNeeds: Sendable, Hashable {
+        /// The number of threads that the plugin may start per session.
+        public var threads: Int
+        /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
+        public var isInterruptible: Bool
+        /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
+        public var survivesShortage: Bool
+        /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
+        public var isRequired: Bool
+        /// The system resources that the plugin reads while it is loaded; a worker can read nothing else, and nothing
+        /// later.
+        public var readable: [SystemResource]
+    }
+
     /// A format that a coder supports.
     public struct Format: Sendable, Hashable {
         /// The format.
@@ -131,22 +156,10 @@ public struct PluginManifest: Sendable, Hashable {
     public var vendor: String
     /// The license of the plugin.
     public var license: String
-    /// The major version of the plugin interface.
-    public var abiMajor: Int
-    /// The minor version of the interface for which the plugin was built.
-    public var abiMinorBuilt: Int
-    /// The lowest minor version of the interface with which it works.
-    public var abiMinorNeeded: Int
-    /// The number of threads that it may start per session.
-    public var threads: Int
-    /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
-    public var isInterruptible: Bool
-    /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
-    public var survivesShortage: Bool
-    /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
-    public var requiresIsolation: Bool
-    /// The system resources that it reads while it is loaded; a worker can read nothing else, and nothing later.
-    public var readable: [SystemResource]
+    /// The versions of the plugin interface.
+    public var abi: InterfaceVersions
+    /// The requirements of the plugin for running in a worker or in the host's process.
+    public var isolation: IsolationNeeds
     /// The libraries that the plugin uses.
     public var libraries: [Library]
     /// The coders of the plugin.
@@ -156,8 +169,8 @@ public struct PluginManifest: Sendable, Hashable {
 extension PluginManifest {
     /// The isolation requirements of the plugin, one sentence each.
     package var isolationNotes: [String] {
-        (requiresIsolation ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
-            + readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
+        (isolation.isRequired ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
+            + isolation.readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
     }
 
     /// A manifest error, and the key with the error.
@@ -182,14 +195,16 @@ extension PluginManifest {
         vendor = try plugin["vendor"].string(default: "")
         license = try plugin["license"].string(default: "")
         let abi = try root["abi"].object()
-        abiMajor = try abi["major"].integer()
-        abiMinorBuilt = try abi["minor_built"].integer()
-        abiMinorNeeded = try abi["minor_needed"].integer()
-        threads = try root["isolation"]["threads"].integer(default: 0)
-        isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
-        survivesShortage = try root["isolation"]["survives_shortage"].boolean(default: true)
-        requiresIsolation = try root["isolation"]["required"].boolean(default: false)
-        readable = try root["isolation"]["read"].list(SystemResource.init)
+        self.abi = InterfaceVersions(
+            major: try abi["major"].integer(), minorBuilt: try abi["minor_built"].integer(),
+            minorNeeded: try abi["minor_needed"].integer())
+        let isolation = root["isolation"]
+        self.isolation = IsolationNeeds(
+            threads: try isolation["threads"].integer(default: 0),
+            isInterruptible: try isolation["interruptible"].boolean(default: true),
+            survivesShortage: try isolation["survives_shortage"].boolean(default: true),
+            isRequired: try isolation["required"].boolean(default: false),
+            readable: try isolation["read"].list(SystemResource.init))
         libraries = try root["libraries"].list { field throws(Failure) in
             Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
         }

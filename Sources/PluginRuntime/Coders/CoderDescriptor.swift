@@ -39,6 +39,16 @@ public struct CoderDescriptor: Sendable, Hashable {
         }
     }
 
+    /// The declarations of a coder that concern outputs.
+    public struct Output: Sendable, Hashable {
+        /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
+        public var carries: Set<String>
+        /// The formats whose streams the coder transcodes without loss, for the role `transcode`.
+        public var transcodes: [ImageFormat]
+        /// How well the first format suits as the default format for a kind of image; higher is better.
+        public var defaultRanks: [PluginManifest.ImageKind: Int]
+    }
+
     /// The id of the coder.
     public var id: String
     /// The id of its plugin; nil for coders of the host and of the application.
@@ -57,12 +67,8 @@ public struct CoderDescriptor: Sendable, Hashable {
     public var priority: Int
     /// The priority set by the administrator or the user.
     public var administeredPriority: Int?
-    /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
-    public var carries: Set<String>
-    /// The formats whose streams it transcodes without loss, for the role `transcode`.
-    public var transcodes: [ImageFormat]
-    /// How well its first format suits as the default format for a kind of image; higher is better.
-    public var defaultRanks: [PluginManifest.ImageKind: Int]
+    /// The declarations that concern outputs.
+    public var output: Output
 
     /// Creates a description.
     public init(
@@ -80,9 +86,7 @@ public struct CoderDescriptor: Sendable, Hashable {
         self.options = options
         self.priority = priority
         self.administeredPriority = administeredPriority
-        self.carries = carries
-        self.transcodes = transcodes
-        self.defaultRanks = defaultRanks
+        output = Output(carries: carries, transcodes: transcodes, defaultRanks: defaultRanks)
     }
 
     package init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
