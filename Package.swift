@@ -253,7 +253,8 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests",
             dependencies: [
-                "PluginCatalogue", "PluginRuntime", "CoderHost", "ImageModel", "ImageProcessing", "TestSupport",
+                "CCoderPlugin", "PluginCatalogue", "PluginRuntime", "CoderHost", "ImageModel", "ImageProcessing",
+                "TestSupport",
             ],
             swiftSettings: strict),
         // a server on loopback for the tests of downloads

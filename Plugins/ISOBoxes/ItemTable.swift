@@ -73,9 +73,14 @@ package struct ItemTable {
     /// The box of each property.
     package private(set) var propertyBoxes: [Box] = []
     package private(set) var references: [ItemReference] = []
-    private var outgoing: [UInt32: [Int]] = [:]
-    private var incoming: [UInt32: [Int]] = [:]
+    private var links = Links()
     private var inlineData: Range<Int> = 0..<0
+
+    /// The positions in `references`, by item.
+    private struct Links {
+        var outgoing: [UInt32: [Int]] = [:]
+        var incoming: [UInt32: [Int]] = [:]
+    }
 
     /// The maximum number that libheif accepts.
     package static let maxItems = 20_000
@@ -138,11 +143,11 @@ package struct ItemTable {
     }
 
     package func targets(_ type: FourCC, from id: UInt32) -> [UInt32] {
-        (outgoing[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.flatMap(\.to)
+        (links.outgoing[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.flatMap(\.to)
     }
 
     package func sources(_ type: FourCC, to id: UInt32) -> [UInt32] {
-        (incoming[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.map(\.from)
+        (links.incoming[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.map(\.from)
     }
 
     /// Returns the joined bytes of an item.
@@ -282,10 +287,10 @@ extension ItemTable {
             let from = UInt32(try entry.uint(width))
             var targets: [UInt32] = []
             for _ in 0..<(try entry.u16()) { targets.append(UInt32(try entry.uint(width))) }
-            outgoing[from, default: []].append(references.count)
+            links.outgoing[from, default: []].append(references.count)
             // Once for each item, even if it is repeated: a grid may consist of one tile, 65,535 times.
-            for target in targets where incoming[target]?.last != references.count {
-                incoming[target, default: []].append(references.count)
+            for target in targets where links.incoming[target]?.last != references.count {
+                links.incoming[target, default: []].append(references.count)
             }
             references.append(ItemReference(type: box.type, from: from, to: targets))
         }

@@ -207,7 +207,7 @@ int host_ending(int process, int milliseconds) {
             return -1;
         }
         if (info.si_pid != 0) {
-            return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+            return info.si_code == CLD_EXITED ? info.si_status : HOST_ENDED_BY + info.si_status;
         }
         if (waited >= milliseconds) {
             return -1;

@@ -29,9 +29,9 @@ enum PluginFile {
     static func manifest(_ path: String) throws(Refusal) -> PluginManifest {
         let (manifest, _, problem) = PluginScanner.manifest(try image(path))
         if let problem { throw Refusal(problem) }
-        guard let manifest, manifest.abiMajor == Int(CPI_ABI_MAJOR) else {
+        guard let manifest, manifest.abi.major == Int(CPI_ABI_MAJOR) else {
             throw Refusal(
-                reason: "it needs interface major \(manifest?.abiMajor ?? 0), but this kit checks \(CPI_ABI_MAJOR)",
+                reason: "it needs interface major \(manifest?.abi.major ?? 0), but this kit checks \(CPI_ABI_MAJOR)",
                 remedy: "use the kit of that major")
         }
         return manifest

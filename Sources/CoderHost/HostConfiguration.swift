@@ -17,10 +17,10 @@ public struct HostConfiguration: Sendable {
     /// The threads per image if the options state no number. Use 1 for high throughput in batches and servers, and the
     /// number of processors for low latency of a single image. The output never depends on it.
     public var threadsPerImage = 1
-    /// The default target format for images with alpha.
-    package var defaultAlphaFormat: ImageFormat = "png"
-    /// The default target format for images without alpha.
-    package var defaultOpaqueFormat: ImageFormat = "jpeg"
+    /// The default target format for stills with alpha; nil selects an installed encoder's format.
+    package var defaultAlphaFormat: ImageFormat?
+    /// The default target format for stills without alpha; nil selects an installed encoder's format.
+    package var defaultOpaqueFormat: ImageFormat?
     /// The published plugins, which errors name if they are not installed.
     package var catalogue: @Sendable () -> [KnownPlugin] = { [] }
 

@@ -245,7 +245,7 @@ import Testing
             pixels: try .of(size, pixelFormat, [9, 8, 7, 6, 5]),
             format: "x", coder: "x")
 
-        #expect(manager.defaultFormat(hasAlpha: hasAlpha) == ImageFormat(format))
+        #expect(manager.defaultFormat(animated: false, alpha: hasAlpha) == ImageFormat(format))
         let bytes = try manager.encode(image)
 
         #expect(bytes.starts(with: start))

@@ -28,6 +28,15 @@ import Testing
         #expect(try PluginManifest(json: Array(text.utf8)).coders[0].roles == .decode)
     }
 
+    @Test func `declares the images for which its format is a default`() throws {
+        let text = Self.smallest.replacing(
+            "\"id\": \"a\",",
+            with: "\"id\": \"a\", \"default_for\": {\"alpha\": 1000, \"opaque\": 1, \"hologram\": \"x\"},")
+
+        #expect(try PluginManifest(json: Array(text.utf8)).coders[0].defaultRanks == [.alpha: 1000, .opaque: 1])
+        #expect(try PluginManifest(json: Array(Self.smallest.utf8)).coders[0].defaultRanks == [:])
+    }
+
     struct Fault: Sendable, CustomTestStringConvertible {
         var old: String
         var new: String
@@ -68,6 +77,9 @@ import Testing
             "[\"decode\"]", "[\"decode\"], \"options\": [{\"key\": \"a.b\", \"type\": \"color\"}]", "option a.b"),
         Fault("\"coders\": [", "\"coders\": [{\"id\": \"a\", \"formats\": [{\"id\": \"x\"}]}, ", "two coders"),
         Fault("\"x\"", "\"\(String(repeating: "x", count: 2000))\"", "formats[0].id"),
+        Fault("[\"decode\"]", "[], \"default_for\": [\"alpha\"]", "coders[0].default_for is not an object"),
+        Fault("[\"decode\"]", "[], \"default_for\": {\"alpha\": 0}", "default_for.alpha is not between 1 and 1000"),
+        Fault("[\"decode\"]", "[], \"default_for\": {\"opaque\": 1.5}", "default_for.opaque is not an integer"),
         Fault("\"coders\"", "\"libraries\": \(repeating("{\"name\": \"a\"}", 257)), \"coders\"", "256"),
     ]
 

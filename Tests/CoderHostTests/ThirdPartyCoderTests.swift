@@ -23,7 +23,7 @@ import Testing
         #expect(plugin.status == PluginStatus(.ready))
         #expect(plugin.path == folder.file("libcoder-qoi.so"))
         #expect(plugin.id == "org.example.qoi-plugin")
-        #expect(plugin.manifest?.abiMinorNeeded == 0)
+        #expect(plugin.manifest?.abi.minorNeeded == 0)
         #expect(plugin.manifest?.coders.map(\.roles) == [[.decode, .encode, .incremental]])
         #expect(host.manager.format(ofExtension: "qoi") == "qoi")
     }

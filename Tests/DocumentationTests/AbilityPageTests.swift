@@ -49,7 +49,7 @@ import Testing
     @Test func `shows valid manifests`() throws {
         let examples = try AbilityExamples()
         let plugins = examples.host().plugins
-        let texts = plugins.compactMap(\.manifestText).map { Self.compact(String(decoding: $0, as: UTF8.self)) }
+        let texts = plugins.map(\.examination.manifestText).map { Self.compact(String(decoding: $0, as: UTF8.self)) }
         let blocks = Self.page.blocks.filter { $0.language == "json" }
 
         #expect(plugins.count == 2)

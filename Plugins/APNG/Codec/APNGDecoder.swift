@@ -7,28 +7,36 @@ internal import PNGCodec
 /// If no frame is usable, shows the default image, as a viewer without APNG support does.
 public final class APNGDecoder: AnimationDecoder {
     private let file: PNGFile
-    private let source: ByteSource
-    private let limits: DecodeLimits
-    private let host: HostServices
+    private let session: DecoderSession
     private var info: ImageInfo?
     private var control: APNGAnimationControl?
     private var scanner: APNGScanner?
     /// The default image, shown if the animation has no usable frame.
     private var still: APNGFrame?
-    /// The error behind the last complete frame; thrown when the caller requests the frame after it.
-    private var tailError: CoderError?
-    private var hasWarned = false
-    private var nextIndex = 0
-    private var current: APNGFrame?
-    private var currentRect = PixelRect(.zero)
+    private var tail = Tail()
+    private var position = Position()
     private var engine: PNGEngine?
     private var image: PNGImage?
 
+    /// The end of the frames.
+    private struct Tail {
+        /// The error behind the last complete frame; thrown when the caller requests the frame after it.
+        var error: CoderError?
+        /// Whether a warning about the number of frames was passed on.
+        var hasWarned = false
+    }
+
+    /// The place in the sequence of frames.
+    private struct Position {
+        var nextIndex = 0
+        /// The frame that `decode` delivers.
+        var frame: APNGFrame?
+        var rect = PixelRect(.zero)
+    }
+
     public init(_ session: DecoderSession) throws(CoderError) {
         file = PNGFile(session)
-        source = session.source
-        limits = session.limits
-        host = session.host
+        self.session = session
     }
 
     public func readHeader() throws(CoderError) -> ImageInfo {
@@ -36,17 +44,17 @@ public final class APNGDecoder: AnimationDecoder {
         var info = try file.readHeader()
         guard let chunk = file.animationControl else { throw .notMine("the image is not animated") }
         do throws(CoderError) {
-            control = try APNGAnimationControl(chunk, in: source)
+            control = try APNGAnimationControl(chunk, in: session.source)
         } catch {
             becomeStill(because: error)
         }
-        scanner = APNGScanner(source, canvas: info.size, maxFrames: limits.maxFrames)
-        if source.isComplete, still == nil { try scanAll() }
+        scanner = APNGScanner(session.source, canvas: info.size, maxFrames: session.limits.maxFrames)
+        if session.source.isComplete, still == nil { try scanAll() }
 
         if still != nil {
             info.isAnimated = false
         } else if let control {
-            let count = source.isComplete ? scanner?.frames.count : nil
+            let count = session.source.isComplete ? scanner?.frames.count : nil
             info.frameCount = count
             info.isAnimated = count.map { $0 > 1 } ?? (control.frameCount > 1)
             info.loopCount = control.plays == 0 ? .infinite : .plays(Int(control.plays))
@@ -65,13 +73,13 @@ public final class APNGDecoder: AnimationDecoder {
     // MARK: Frames
 
     public func nextFrame() throws(CoderError) -> FrameInfo? {
-        guard let frame = try frame(at: nextIndex) else { return nil }
-        let index = nextIndex
-        nextIndex += 1
-        current = frame
+        guard let frame = try frame(at: position.nextIndex) else { return nil }
+        let index = position.nextIndex
+        position.nextIndex += 1
+        position.frame = frame
         image = nil
         let described = try describe(frame, at: index)
-        currentRect = described.rect
+        position.rect = described.rect
         return described
     }
 
@@ -80,7 +88,7 @@ public final class APNGDecoder: AnimationDecoder {
         if index > 0, try frame(at: index) == nil {
             throw .invalidArgument("there is no frame \(index)", hint: "there are \(scanner?.frames.count ?? 1)")
         }
-        nextIndex = index
+        position.nextIndex = index
         image = nil
         return index
     }
@@ -88,7 +96,8 @@ public final class APNGDecoder: AnimationDecoder {
     public func decode(
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard let current, surface.size == currentRect.size, pixelFormats.contains(surface.format) else {
+        guard let current = position.frame, surface.size == position.rect.size, pixelFormats.contains(surface.format)
+        else {
             throw CoderError(.misuse, "the surface does not have the size or format of the frame")
         }
         let image = try imageGoingOn(with: current, in: surface, wantsPartial: request.wantsPartial)
@@ -105,9 +114,11 @@ public final class APNGDecoder: AnimationDecoder {
         if engine == nil { engine = try file.makeEngine() }
         guard let engine else { throw CoderError(.misuse, "the header was not read") }
         let cursor = PNGCursor(
-            source, at: frame.data, kind: frame.isDefaultImage ? .imageData : .fdAT, isFrame: frame.control != nil)
+            session.source, at: frame.data, kind: frame.isDefaultImage ? .imageData : .fdAT,
+            isFrame: frame.control != nil)
         let fresh = try PNGImage(
-            cursor, of: source, by: engine, host: host, isInterlaced: file.isInterlaced, size: currentRect.size,
+            cursor, of: session.source, by: engine, host: session.host, isInterlaced: file.isInterlaced,
+            size: position.rect.size,
             into: surface, wantsPartial: wantsPartial)
         image = fresh
         return fresh
@@ -119,7 +130,7 @@ public final class APNGDecoder: AnimationDecoder {
     private func frame(at index: Int) throws(CoderError) -> APNGFrame? {
         if let still { return index == 0 ? still : nil }
         while let count = scanner?.frames.count, index >= count {
-            if let tailError { throw tailError }
+            if let error = tail.error { throw error }
             do throws(CoderError) {
                 if try scanner?.advance() != true {
                     if count > 0 {
@@ -141,15 +152,15 @@ public final class APNGDecoder: AnimationDecoder {
 
     private func scanAll() throws(CoderError) {
         var index = 0
-        while tailError == nil, still == nil {
+        while tail.error == nil, still == nil {
             do throws(CoderError) {
                 if try frame(at: index) == nil { return }
             } catch {
                 // The caller gets the damage of a later frame when it requests that frame.
-                if tailError == nil { throw error }
+                if tail.error == nil { throw error }
             }
             index += 1
-            if index % 256 == 0 { try host.checkCancellation() }
+            if index % 256 == 0 { try session.host.checkCancellation() }
         }
     }
 
@@ -158,19 +169,19 @@ public final class APNGDecoder: AnimationDecoder {
         guard error.code == .truncated || error.code == .corrupt else { throw error }
         // A part of the first frame can be shown; decode reports whether rows are missing.
         if scanner?.frames.isEmpty == true { scanner?.keepOpenFrame() }
-        if scanner?.frames.isEmpty == true { becomeStill(because: error) } else { tailError = error }
+        if scanner?.frames.isEmpty == true { becomeStill(because: error) } else { tail.error = error }
     }
 
     private func becomeStill(because error: CoderError) {
         guard let data = file.firstData else { return }
-        host.warn("\(error.message); the image that other viewers see is shown instead")
+        session.host.warn("\(error.message); the image that other viewers see is shown instead")
         still = APNGFrame(control: nil, data: data, isDefaultImage: true)
     }
 
     private func warnOfCount(_ count: Int) {
-        guard let control, !hasWarned, count != Int(control.frameCount) else { return }
-        hasWarned = true
-        host.warn("the header announces \(control.frameCount) frames; \(count) were found")
+        guard let control, !tail.hasWarned, count != Int(control.frameCount) else { return }
+        tail.hasWarned = true
+        session.host.warn("the header announces \(control.frameCount) frames; \(count) were found")
     }
 
     // MARK: Facts

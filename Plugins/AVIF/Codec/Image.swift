@@ -14,7 +14,6 @@ struct Image {
     let turns: UInt8
     let mirror: UInt8
     let depth: Int
-    let isGray: Bool
     let hasAlpha: Bool
     let codePoints: CodePoints?
     let hasProfile: Bool
@@ -37,7 +36,6 @@ struct Image {
         size = turns % 2 == 1 ? part.size.transposed : part.size
         depth = Int(facts.depth)
         chroma = Int(facts.chroma)
-        isGray = chroma == 400
         hasAlpha = facts.has_alpha != 0
         hasProfile = facts.icc_count > 0
         // 2 is "unspecified" in all three tables of ITU-T H.273.
@@ -67,6 +65,8 @@ struct Image {
 
     /// The transform from stored samples to shown pixels.
     var placement: Placement { Placement(part, turns: Int(turns), mirror: mirror == 0 ? nil : Int(mirror) - 1) }
+
+    var isGray: Bool { chroma == 400 }
 
     /// Whether two columns, or two rows, share one color sample.
     var halvesColumns: Bool { chroma == 420 || chroma == 422 }

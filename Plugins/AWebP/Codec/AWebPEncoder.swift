@@ -12,20 +12,20 @@ public final class AWebPEncoder: ImageEncoder {
     private let settings: AWebPSettings
     /// Used if the image is not an animation.
     private var still: WebPEncoder?
-    private var info: ImageInfo?
-    private var sink: ByteSink?
+    private var target: (info: ImageInfo, sink: ByteSink)?
     private var metadata = AWebPWriter.Metadata()
     private var frames: WebPFrames?
     private var writer: AWebPWriter?
     private var clock = AWebPClock()
     private var pending: AWebPWriter.Frame?
-    private var hasBegun = false
     private var sinceKey = 0
 
     /// The sides of a VP8 frame have 14 bits.
     ///
     /// - Source: RFC 6386 section 9.1; RFC 9649 section 3.4.
     private static let maxSide = 16_383
+
+    private var info: ImageInfo? { target?.info }
 
     public init(_ session: EncoderSession) throws(CoderError) {
         self.session = session
@@ -54,8 +54,7 @@ public final class AWebPEncoder: ImageEncoder {
         // A frame may need alpha although the image is opaque: for the unchanged pixels.
         try session.host.reserve(bytes: WebPFrames.byteCount(size) + WebPCompressor.mostBytes(for: size))
         frames = try WebPFrames(size: size, isExact: settings.isExact, tolerance: settings.tolerance)
-        self.info = info
-        self.sink = sink
+        target = (info, sink)
     }
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
@@ -104,9 +103,9 @@ public final class AWebPEncoder: ImageEncoder {
 
     public func finish() throws(CoderError) {
         if let still { return try still.finish() }
-        guard let pending, let sink, let info else { throw CoderError(.misuse, "no frame was added") }
+        guard let pending, let (info, sink) = target else { throw CoderError(.misuse, "no frame was added") }
         self.pending = nil
-        if hasBegun {
+        if writer != nil {
             try write(pending)
             try writer?.finish()
             warnOfTime()
@@ -128,9 +127,8 @@ public final class AWebPEncoder: ImageEncoder {
     }
 
     private func write(_ frame: AWebPWriter.Frame) throws(CoderError) {
-        guard let sink, let info else { return }
-        if !hasBegun {
-            hasBegun = true
+        guard let (info, sink) = target else { return }
+        if writer == nil {
             writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
             try writer?.begin(loopCount: storedLoopCount(info.loopCount))
         }

@@ -7,9 +7,7 @@ import ImageModel
 ///
 /// - Source: RFC 9649 section 2.
 struct AWebPScanner {
-    private let source: ByteSource
-    private let limits: DecodeLimits
-    private let host: HostServices
+    private let session: DecoderSession
     /// The position of the next chunk.
     private var offset = 0
     /// The end that the file declares; 0 until it is known.
@@ -25,18 +23,14 @@ struct AWebPScanner {
     private(set) var openFrame: AWebPFrame?
     private var blobs: [(tag: AWebPChunk.Tag, range: Range<Int>)] = []
 
-    init(_ session: DecoderSession) {
-        source = session.source
-        limits = session.limits
-        host = session.host
-    }
+    init(_ session: DecoderSession) { self.session = session }
 
     /// Reads up to the canvas.
     ///
     /// - Throws: `.notMine` for a still, `.needsInput`, `.truncated`, `.corrupt`.
     mutating func readCanvas() throws(CoderError) {
         if end > 0 { return }
-        var reader = ByteReader(source)
+        var reader = ByteReader(session.source)
         guard try reader.consume(Array("RIFF".utf8)) else { throw .notMine() }
         let size = Int(try reader.u32LE())
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
@@ -64,7 +58,7 @@ struct AWebPScanner {
     mutating func advance() throws(CoderError) -> Bool {
         try readCanvas()
         while offset < end {
-            var reader = ByteReader(source, at: offset)
+            var reader = ByteReader(session.source, at: offset)
             guard let chunk = try AWebPChunk(&reader, within: end) else {
                 // Ignores a few bytes at the end that form no chunk.
                 offset = end
@@ -75,7 +69,7 @@ struct AWebPScanner {
             offset = chunk.end
             if isFrame { return true }
         }
-        try ByteReader(source, at: end).require(0)
+        try ByteReader(session.source, at: end).require(0)
         return false
     }
 
@@ -83,17 +77,17 @@ struct AWebPScanner {
         guard storedLoopCount != nil else {
             throw .corrupt("a frame comes before the animation chunk", at: offset)
         }
-        if limits.maxFrames > 0, frames.count >= limits.maxFrames {
-            throw .limit("frames", allowed: limits.maxFrames, requested: frames.count + 1)
+        if session.limits.maxFrames > 0, frames.count >= session.limits.maxFrames {
+            throw .limit("frames", allowed: session.limits.maxFrames, requested: frames.count + 1)
         }
         if frames.isEmpty, openFrame == nil {
-            openFrame = try AWebPFrame(source, chunk.payload, canvas: canvas, host: host)
+            openFrame = try AWebPFrame(session.source, chunk.payload, canvas: canvas, host: session.host)
         }
-        try ByteReader(source, at: chunk.payload.upperBound).require(0)
+        try ByteReader(session.source, at: chunk.payload.upperBound).require(0)
         if let openFrame {
             frames.append(openFrame)
         } else {
-            frames.append(try AWebPFrame(source, chunk.payload, canvas: canvas, host: host))
+            frames.append(try AWebPFrame(session.source, chunk.payload, canvas: canvas, host: session.host))
         }
         openFrame = nil
     }
@@ -111,7 +105,7 @@ struct AWebPScanner {
         case .lossy, .lossless, .alpha:
             throw .corrupt("an image of an animation is outside its frames", at: offset)
         case .profile, .exif, .xmp:
-            try ByteReader(source, at: chunk.payload.upperBound).require(0)
+            try ByteReader(session.source, at: chunk.payload.upperBound).require(0)
             if self.range(of: chunk.tag) == nil { blobs.append((chunk.tag, chunk.payload)) }
         default: break
         }

@@ -5,35 +5,56 @@ internal import ImageModel
 ///
 /// Records a block only when it is complete, so the walk continues at the same position once the source has grown.
 struct GIFScanner {
+    /// The logical screen (sections 17 … 19).
+    struct Screen {
+        var canvas = PixelSize.zero
+        var globalPalette: Range<Int>?
+        var backgroundIndex: UInt8 = 0
+        /// 0: not stored; else pixel width ÷ height × 64 − 15.
+        var aspect: UInt8 = 0
+    }
+
+    /// The extensions that concern the whole file.
+    struct Extensions {
+        /// The loop number as stored; nil if the file has none.
+        var loopCount: UInt16?
+        var comments: [Range<Int>] = []
+        var xmp: Range<Int>?
+        var profile: Range<Int>?
+    }
+
+    /// The traits of the frames found so far.
+    struct Traits {
+        /// Whether a frame has a transparent index.
+        var hasTransparentIndex = false
+        /// Whether a frame before the last clears or restores pixels.
+        var uncovers = false
+        /// The bytes of the largest palette in use; 768 if there is no palette.
+        var largestPalette = 0
+    }
+
+    /// How far the walk has come.
+    struct Walk {
+        /// The position of the next block.
+        var position = 0
+        var isFinished = false
+        /// The position that the walk over the data blocks from `start` on has reached.
+        fileprivate var blocks = (start: 0, position: 0)
+    }
+
     private let source: ByteSource
     private let limits: DecodeLimits
-    private(set) var position = 0
-    private(set) var canvas = PixelSize.zero
-    private(set) var globalPalette: Range<Int>?
-    private(set) var backgroundIndex: UInt8 = 0
-    /// 0: not stored; else pixel width ÷ height × 64 − 15.
-    private(set) var aspect: UInt8 = 0
-    /// The loop number as stored; nil if the file has none.
-    private(set) var storedLoopCount: UInt16?
+    private(set) var walk = Walk()
+    private(set) var screen = Screen()
+    private(set) var extensions = Extensions()
+    private(set) var traits = Traits()
     private(set) var frames: [GIFFrame] = []
     /// A frame whose data has not arrived completely.
     private(set) var openFrame: GIFFrame?
-    /// Whether a frame has a transparent index.
-    private(set) var hasTransparentIndex = false
-    /// Whether a frame before the last clears or restores pixels.
-    private(set) var uncovers = false
-    /// The bytes of the largest palette in use; 768 if there is no palette.
-    private(set) var largestPalette = 0
-    private(set) var comments: [Range<Int>] = []
-    private(set) var xmp: Range<Int>?
-    private(set) var profile: Range<Int>?
-    private(set) var isFinished = false
     /// Warnings for the user.
     private var warnings: [String] = []
     /// The graphic control of the next frame.
     private var control: GIFFrame.Control?
-    /// The position that the walk over data blocks has reached.
-    private var walk = (start: 0, position: 0)
 
     /// The maximum number of kept comments: each costs more memory than bytes in the file.
     private static let mostComments = 1024
@@ -47,25 +68,25 @@ struct GIFScanner {
 
     /// Reads the signature and the logical screen (sections 17 … 19), once.
     mutating func readScreen() throws(CoderError) {
-        if position > 0 { return }
+        if walk.position > 0 { return }
         var reader = ByteReader(source)
         // GIF87a, GIF89a
         let isGIF = try reader.consume([0x47, 0x49, 0x46, 0x38])
         let version = try isGIF ? reader.bytes(2) : []
         guard version == [0x37, 0x61] || version == [0x39, 0x61] else { throw .notMine() }
-        canvas = PixelSize(Int(try reader.u16LE()), Int(try reader.u16LE()))
+        screen.canvas = PixelSize(Int(try reader.u16LE()), Int(try reader.u16LE()))
         let flags = try reader.u8()
-        backgroundIndex = try reader.u8()
-        aspect = try reader.u8()
+        screen.backgroundIndex = try reader.u8()
+        screen.aspect = try reader.u8()
         let start = reader.offset
         try reader.skip(GIFFrame.paletteBytes(flags))
-        globalPalette = reader.offset == start ? nil : start..<reader.offset
-        position = reader.offset
+        screen.globalPalette = reader.offset == start ? nil : start..<reader.offset
+        walk.position = reader.offset
     }
 
     /// Walks to the end of the next frame; false behind the last.
     mutating func advance() throws(CoderError) -> Bool {
-        while !isFinished {
+        while !walk.isFinished {
             if let frame = openFrame {
                 guard let end = endOfBlocks(from: frame.dataOffset + 1) else {
                     throw source.isComplete ? .truncated() : .needsInput
@@ -75,7 +96,7 @@ struct GIFScanner {
                 }
                 openFrame?.dataEnd = end
                 closeFrame()
-                position = end
+                walk.position = end
                 return true
             }
             try readBlock()
@@ -85,14 +106,14 @@ struct GIFScanner {
 
     /// Walks until the first frame has begun.
     mutating func findFirstFrame() throws(CoderError) {
-        while frames.isEmpty, openFrame == nil, !isFinished { try readBlock() }
+        while frames.isEmpty, openFrame == nil, !walk.isFinished { try readBlock() }
         guard let first = frames.first ?? openFrame else {
-            throw .corrupt("the file has no frame", at: position)
+            throw .corrupt("the file has no frame", at: walk.position)
         }
         // A canvas without area is as large as the first image needs, as in browsers.
-        if canvas.width == 0 { canvas.width = first.rect.x + first.rect.width }
-        if canvas.height == 0 { canvas.height = first.rect.y + first.rect.height }
-        if canvas.isEmpty || canvas.width > 0xFFFF || canvas.height > 0xFFFF {
+        if screen.canvas.width == 0 { screen.canvas.width = first.rect.x + first.rect.width }
+        if screen.canvas.height == 0 { screen.canvas.height = first.rect.y + first.rect.height }
+        if screen.canvas.isEmpty || screen.canvas.width > 0xFFFF || screen.canvas.height > 0xFFFF {
             throw .corrupt("the canvas is empty", at: 6)
         }
     }
@@ -102,7 +123,7 @@ struct GIFScanner {
         guard let openFrame, !openFrame.rect.isEmpty else { return false }
         closeFrame()
         warnings.append("the file ends without a trailer")
-        isFinished = true
+        walk.isFinished = true
         return true
     }
 
@@ -114,29 +135,29 @@ struct GIFScanner {
     private mutating func closeFrame() {
         guard let frame = openFrame else { return }
         if let before = frames.last, before.disposal == .background || frames.count == 1 && before.disposal != .keep {
-            uncovers = true
+            traits.uncovers = true
         }
         frames.append(frame)
         openFrame = nil
     }
 
     private mutating func readBlock() throws(CoderError) {
-        var reader = ByteReader(source, at: position)
-        if !frames.isEmpty, position >= source.available, source.isComplete, position >= source.available {
+        var reader = ByteReader(source, at: walk.position)
+        if !frames.isEmpty, walk.position >= source.available, source.isComplete, walk.position >= source.available {
             warnings.append("the file ends without a trailer")
-            isFinished = true
+            walk.isFinished = true
             return
         }
         switch try reader.u8() {
         case 0x21: try readExtension(&reader)
         case 0x2C: try readDescriptor(&reader)
-        case 0x3B: isFinished = true
+        case 0x3B: walk.isFinished = true
         // Some writers end data twice.
-        case 0x00: position = reader.offset
+        case 0x00: walk.position = reader.offset
         default:
-            guard !frames.isEmpty else { throw .corrupt("invalid block", at: position) }
+            guard !frames.isEmpty else { throw .corrupt("invalid block", at: walk.position) }
             warnings.append("ignored invalid bytes after the last block")
-            isFinished = true
+            walk.isFinished = true
         }
     }
 
@@ -154,8 +175,8 @@ struct GIFScanner {
         let frame = GIFFrame(
             x: x, y: y, width: width, height: height, flags: flags, control: control ?? GIFFrame.Control(),
             dataOffset: dataOffset)
-        if control?.transparentIndex != nil { hasTransparentIndex = true }
-        largestPalette = max(largestPalette, (frame.palette ?? globalPalette)?.count ?? 768)
+        if control?.transparentIndex != nil { traits.hasTransparentIndex = true }
+        traits.largestPalette = max(traits.largestPalette, (frame.palette ?? screen.globalPalette)?.count ?? 768)
         openFrame = frame
         control = nil
     }
@@ -164,7 +185,7 @@ struct GIFScanner {
         let label = try reader.u8()
         let start = reader.offset
         guard let end = endOfBlocks(from: start) else { throw source.isComplete ? .truncated() : .needsInput }
-        position = end
+        walk.position = end
         let size = Int(source[start])
         switch label {
         case 0xF9 where size >= 4 && end > start + 4:
@@ -184,9 +205,9 @@ struct GIFScanner {
     }
 
     private mutating func noteComment(_ range: Range<Int>) {
-        if comments.count < Self.mostComments {
-            comments.append(range)
-        } else if comments.count == Self.mostComments, warnings.isEmpty {
+        if extensions.comments.count < Self.mostComments {
+            extensions.comments.append(range)
+        } else if extensions.comments.count == Self.mostComments, warnings.isEmpty {
             warnings.append("ignored all comments after the first \(Self.mostComments)")
         }
     }
@@ -196,16 +217,16 @@ struct GIFScanner {
         case "NETSCAPE2.0", "ANIMEXTS1.0":
             // 3 | 1 | count (2); 2 in place of 1 is the size of a buffer
             guard data.count >= 4, source[data.lowerBound] >= 3, source[data.lowerBound + 1] & 7 == 1 else { return }
-            storedLoopCount = UInt16(source[data.lowerBound + 2]) | UInt16(source[data.lowerBound + 3]) << 8
-        case "XMP DataXMP": xmp = data
-        case "ICCRGBG1012": profile = data
+            extensions.loopCount = UInt16(source[data.lowerBound + 2]) | UInt16(source[data.lowerBound + 3]) << 8
+        case "XMP DataXMP": extensions.xmp = data
+        case "ICCRGBG1012": extensions.profile = data
         default: break
         }
     }
 
     /// Returns the position behind the terminator of a row of data blocks; nil if it has not arrived.
     private mutating func endOfBlocks(from start: Int) -> Int? {
-        var position = walk.start == start ? walk.position : start
+        var position = walk.blocks.start == start ? walk.blocks.position : start
         let available = source.available
         while position < available {
             let first = position
@@ -222,7 +243,7 @@ struct GIFScanner {
             }
             if isEnded { return position + 1 }
         }
-        walk = (start, position)
+        walk.blocks = (start, position)
         return nil
     }
 }

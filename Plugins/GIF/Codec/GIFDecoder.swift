@@ -34,26 +34,26 @@ public final class GIFDecoder: AnimationDecoder {
             try scanAll()
             frameCount = scanner.frames.count
         }
-        var info = ImageInfo(size: scanner.canvas, nativeFormat: .rgba8, hasAlpha: hasAlpha(frameCount))
+        var info = ImageInfo(size: scanner.screen.canvas, nativeFormat: .rgba8, hasAlpha: hasAlpha(frameCount))
         info.frameCount = frameCount
-        info.isAnimated = frameCount.map { $0 > 1 } ?? (scanner.storedLoopCount != nil)
+        info.isAnimated = frameCount.map { $0 > 1 } ?? (scanner.extensions.loopCount != nil)
         // The index bits of the largest palette.
-        info.bitDepth = (scanner.largestPalette / 3).trailingZeroBitCount
+        info.bitDepth = (scanner.traits.largestPalette / 3).trailingZeroBitCount
         // The stored number counts repetitions; without it the images are played once.
         info.loopCount =
-            switch scanner.storedLoopCount {
+            switch scanner.extensions.loopCount {
             case nil: .plays(1)
             case 0: .infinite
             case let count?: .plays(Int(count) + 1)
             }
-        if let palette = scanner.globalPalette {
-            let place = palette.lowerBound + 3 * Int(scanner.backgroundIndex)
+        if let palette = scanner.screen.globalPalette {
+            let place = palette.lowerBound + 3 * Int(scanner.screen.backgroundIndex)
             if place + 3 <= palette.upperBound {
                 info.background = RGBAColor(red: source[place], green: source[place + 1], blue: source[place + 2])
             }
         }
         // Section 18: pixel width ÷ height = (aspect + 15) ÷ 64; density is its inverse.
-        if scanner.aspect != 0 { info.density = .aspect(x: 64, y: UInt32(scanner.aspect) + 15) }
+        if scanner.screen.aspect != 0 { info.density = .aspect(x: 64, y: UInt32(scanner.screen.aspect) + 15) }
         self.info = info
         return info
     }
@@ -63,7 +63,7 @@ public final class GIFDecoder: AnimationDecoder {
     }
 
     public var pixelFormats: [PixelFormat] {
-        info?.hasAlpha == false && !scanner.hasTransparentIndex ? [.rgba8, .rgb8] : [.rgba8]
+        info?.hasAlpha == false && !scanner.traits.hasTransparentIndex ? [.rgba8, .rgb8] : [.rgba8]
     }
 
     // MARK: Frames
@@ -78,7 +78,7 @@ public final class GIFDecoder: AnimationDecoder {
         defer { nextIndex += 1 }
         return FrameInfo(
             index: nextIndex, rect: frame.rect, duration: FrameDuration(UInt32(frame.control.delay), over: 100),
-            blend: frame.blend(on: scanner.canvas), disposal: frame.disposal,
+            blend: frame.blend(on: scanner.screen.canvas), disposal: frame.disposal,
             hasAlpha: frame.control.transparentIndex != nil, isIndependent: true)
     }
 
@@ -104,7 +104,7 @@ public final class GIFDecoder: AnimationDecoder {
             run = unfinished
         } else {
             let target = GIFFrameDecoder.Target(
-                frame: frame, palette: frame.palette ?? scanner.globalPalette, isFirst: index == 0,
+                frame: frame, palette: frame.palette ?? scanner.screen.globalPalette, isFirst: index == 0,
                 rest: rest(of: frame, isFirst: index == 0),
                 isCoarse: request.wantsPartial && frame.dataEnd == nil)
             run = try GIFFrameDecoder(target, source: source, host: host, lzw: lzw, surface)
@@ -138,10 +138,10 @@ public final class GIFDecoder: AnimationDecoder {
     /// Returns the fill color of missing pixels. It depends on this frame alone, so that a growing source gives the
     /// same pixels.
     private func rest(of frame: GIFFrame, isFirst: Bool) -> GIFFrameDecoder.Rest {
-        let isOver = frame.blend(on: scanner.canvas) == .over
+        let isOver = frame.blend(on: scanner.screen.canvas) == .over
         if isOver, !isFirst { return .transparent }
         // A frame that covers the whole canvas must not depend on the pixels below it.
-        guard frame.rect.contains(PixelRect(scanner.canvas)) else { return isFirst ? .transparent : .kept }
+        guard frame.rect.contains(PixelRect(scanner.screen.canvas)) else { return isFirst ? .transparent : .kept }
         return frame.control.transparentIndex == nil ? .opaque : .transparent
     }
 
@@ -165,7 +165,7 @@ public final class GIFDecoder: AnimationDecoder {
     /// Whether a pixel of a composited frame may be transparent. The missing rows of a cut first frame are transparent.
     private func hasAlpha(_ frameCount: Int?) -> Bool {
         guard frameCount != nil, let first = scanner.frames.first else { return true }
-        return !first.rect.contains(PixelRect(scanner.canvas)) || first.control.transparentIndex != nil
-            || first.dataEnd == nil || scanner.uncovers
+        return !first.rect.contains(PixelRect(scanner.screen.canvas)) || first.control.transparentIndex != nil
+            || first.dataEnd == nil || scanner.traits.uncovers
     }
 }

@@ -15,18 +15,18 @@ struct GIFMetadata {
 
     func blobs(of scanner: GIFScanner) -> [MetadataBlob] {
         var blobs: [MetadataBlob] = []
-        if let range = scanner.profile, fits(range) {
+        if let range = scanner.extensions.profile, fits(range) {
             let bytes = joined(range)
             if !bytes.isEmpty { blobs.append(MetadataBlob(.icc, bytes)) }
         }
-        if let range = scanner.xmp, fits(range) {
+        if let range = scanner.extensions.xmp, fits(range) {
             let bytes = source.bytes(range)
             let packet = hasTrailer(bytes) ? Array(bytes.dropLast(Self.xmpTrailer.count)) : joined(range)
             if !packet.isEmpty { blobs.append(MetadataBlob(.xmp, packet)) }
         }
         // All comments together have the limit of one blob.
         var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : .max
-        for range in scanner.comments where fits(range) {
+        for range in scanner.extensions.comments where fits(range) {
             let bytes = joined(range)
             guard bytes.count <= room else {
                 host.warn("ignored comments: together they exceed the limit of \(limits.maxMetadataBytes) bytes")

@@ -8,15 +8,20 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
-    private var exif: [UInt8]?
-    private var xmp: [UInt8]?
-    private var profile: [UInt8]?
+    private var metadata = Metadata()
     private var thumbnail: PixelBuffer?
     /// The compressor of a frame that arrives in bands.
     private var compressor: JPEGCompressor?
     private var reserved = 0
     private var rowsDone = 0
     private var isWritten = false
+
+    /// The metadata to write, without segment headers.
+    private struct Metadata {
+        var exif: [UInt8]?
+        var xmp: [UInt8]?
+        var profile: [UInt8]?
+    }
 
     /// A segment's length includes its own 2 bytes of the 65535.
     private static let maxSegment = 65_533
@@ -54,9 +59,9 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
         switch blob.kind {
-        case .exif where blob.bytes.count <= Self.maxSegment - Self.exifName.count: exif = blob.bytes
-        case .xmp where blob.bytes.count <= Self.maxSegment - Self.xmpName.count: xmp = blob.bytes
-        case .icc where !blob.bytes.isEmpty && blob.bytes.count <= Self.maxProfile: profile = blob.bytes
+        case .exif where blob.bytes.count <= Self.maxSegment - Self.exifName.count: metadata.exif = blob.bytes
+        case .xmp where blob.bytes.count <= Self.maxSegment - Self.xmpName.count: metadata.xmp = blob.bytes
+        case .icc where !blob.bytes.isEmpty && blob.bytes.count <= Self.maxProfile: metadata.profile = blob.bytes
         default: return false
         }
         return true
@@ -95,8 +100,8 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         let compressor = try JPEGCompressor(sink, session.host)
         try compressor.start(settings)
         if let exif = try thumbnailedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
-        if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
-        if let profile { try compressor.write(profile: profile) }
+        if let xmp = metadata.xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
+        if let profile = metadata.profile { try compressor.write(profile: profile) }
         self.compressor = compressor
         // Blocks have 8 rows; one of chroma covers that many of luma (T.81, A.2).
         return 8 * settings.largestFactors.down
@@ -176,8 +181,8 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
 
     /// Returns the Exif blob with the orientation of the encoded pixels.
     private func orientedExif(_ orientation: Orientation?) -> [UInt8]? {
-        guard let orientation else { return exif }
-        guard let exif else { return orientation == .up ? nil : ExifOrientation.blob(orientation) }
+        guard let orientation else { return metadata.exif }
+        guard let exif = metadata.exif else { return orientation == .up ? nil : ExifOrientation.blob(orientation) }
         if orientation != .up, ExifOrientation.read(exif) == nil {
             session.host.warn("the Exif data has no orientation tag to set to \(orientation)")
         }

@@ -3,9 +3,8 @@ package import ImageModel
 
 /// The chunks of a file except its pixels.
 package final class PNGFile {
-    package let source: ByteSource
-    private let limits: DecodeLimits
-    private let host: HostServices
+    private let session: DecoderSession
+    package var source: ByteSource { session.source }
 
     /// The relevant chunks in front of the first IDAT, then the metadata behind it.
     package private(set) var chunks: [PNGChunk] = []
@@ -20,11 +19,7 @@ package final class PNGFile {
     private var reader: PNGReader?
     private var info: ImageInfo?
 
-    package init(_ session: DecoderSession) {
-        source = session.source
-        limits = session.limits
-        host = session.host
-    }
+    package init(_ session: DecoderSession) { self.session = session }
 
     /// Reads the facts of the default image.
     package func readHeader() throws(CoderError) -> ImageInfo {
@@ -37,7 +32,7 @@ package final class PNGFile {
         let reader = try startReader(before: data)
         let header = reader.header
         if header.colorType == 3, !header.hasPalette { throw .corrupt("the image has no palette", at: data) }
-        let metadata = PNGMetadata(source: source, limits: limits, host: host)
+        let metadata = PNGMetadata(source: source, limits: session.limits, host: session.host)
         metadataReader = metadata
         if source.isComplete { walkTail(from: data) }
 
@@ -76,14 +71,14 @@ package final class PNGFile {
     /// Returns an engine that knows the colors of the file; call it after ``readHeader()``.
     package func makeEngine() throws(CoderError) -> PNGEngine {
         guard let reader else { throw CoderError(.misuse, "the header was not read") }
-        return try PNGEngine(reader, host: host)
+        return try PNGEngine(reader, host: session.host)
     }
 
     /// Returns an engine that leaves samples as stored: indices instead of colors, no transparent color. Samples of
     /// less than 8 bits become 8 bits.
     func makeStoredEngine() throws(CoderError) -> PNGEngine {
         guard let reader else { throw CoderError(.misuse, "the header was not read") }
-        return try PNGEngine(reader, host: host, isStored: true)
+        return try PNGEngine(reader, host: session.host, isStored: true)
     }
 
     /// The format of stored samples; an index or a gray of less than 8 bits becomes 8 bits.
@@ -96,7 +91,7 @@ package final class PNGFile {
     }
 
     /// Passes on libpng's warnings.
-    package func passWarnings() { reader?.takeWarnings().forEach(host.warn) }
+    package func passWarnings() { reader?.takeWarnings().forEach(session.host.warn) }
 
     // MARK: Reading
 
@@ -149,14 +144,14 @@ package final class PNGFile {
         var fields = ByteReader(source, at: chunks[0].data.lowerBound)
         let width = Int(try fields.u32BE())
         let height = Int(try fields.u32BE())
-        for side in [width, height] where limits.maxSide > 0 && side > limits.maxSide {
-            throw .limit("side", allowed: limits.maxSide, requested: side)
+        for side in [width, height] where session.limits.maxSide > 0 && side > session.limits.maxSide {
+            throw .limit("side", allowed: session.limits.maxSide, requested: side)
         }
     }
 
     /// Returns a reader that has read all chunks in front of the first IDAT that affect the pixels.
     private func startReader(before data: Int) throws(CoderError) -> PNGReader {
-        let reader = try PNGReader(limits: limits)
+        let reader = try PNGReader(limits: session.limits)
         try reader.push(0..<PNGCursor.signature.count, of: source)
         for chunk in chunks where chunk.kind.concernsPixels && chunk.offset < data {
             try reader.push(chunk.range, of: source)

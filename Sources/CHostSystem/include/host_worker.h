@@ -33,8 +33,9 @@ int host_parent(int handle);
 /* Lets the process behind a pidfd run on this thread's processors; only if it is a child of `parent`. */
 int host_share_processors(int handle, int parent);
 
-/* The exit code of a child, or 128 plus a signal number, after waiting up to `milliseconds`; -1 if the child still runs
-or the result is unknown. The child stays to be reaped. */
+/* The exit code of a child, or HOST_ENDED_BY plus a signal number, after waiting up to `milliseconds`; -1 if the child
+still runs or the result is unknown. The child stays to be reaped. */
+#define HOST_ENDED_BY 256
 int host_ending(int process, int milliseconds);
 
 /* Reaps an ending child. */

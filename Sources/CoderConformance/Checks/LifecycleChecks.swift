@@ -147,7 +147,9 @@ enum LifecycleChecks {
         }
         if after.0 > before.0 + 4 << 20 { throw left("\((after.0 - before.0) >> 10) KiB of memory") }
         if after.1 > before.1 { throw left("\(after.1 - before.1) descriptors open") }
-        if after.2 > before.2 + context.manifest.threads { throw left("\(after.2 - before.2) threads running") }
+        if after.2 > before.2 + context.manifest.isolation.threads {
+            throw left("\(after.2 - before.2) threads running")
+        }
     }
 
     static let sticky = Check(

@@ -57,8 +57,8 @@ enum ManifestChecks {
         }
         try same("the id", plugin.facts.id, manifest.id)
         try same("the version", plugin.facts.version, manifest.version)
-        try same("the minor it was built with", "\(plugin.facts.minorBuilt)", "\(manifest.abiMinorBuilt)")
-        try same("the minor it needs", "\(plugin.facts.minorNeeded)", "\(manifest.abiMinorNeeded)")
+        try same("the minor it was built with", "\(plugin.facts.minorBuilt)", "\(manifest.abi.minorBuilt)")
+        try same("the minor it needs", "\(plugin.facts.minorNeeded)", "\(manifest.abi.minorNeeded)")
         try same("the number of coders", "\(plugin.facts.coderCount)", "\(manifest.coders.count)")
         for coder in plugin.coders {
             guard let described = manifest.coders.first(where: { $0.id == coder.id }) else {

@@ -70,7 +70,7 @@ enum ThreadChecks {
             }
         }
         if let stop { throw stop }
-        let declared = context.manifest.threads
+        let declared = context.manifest.isolation.threads
         if peak - before > declared {
             throw .fault(
                 "a session started \(peak - before) threads, and the manifest declares \(declared)", .ownThreads,

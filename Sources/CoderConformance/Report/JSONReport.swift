@@ -14,8 +14,8 @@ enum JSONReport {
                     (
                         "isolation",
                         .object([
-                            ("required", .bool(manifest.requiresIsolation)),
-                            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
+                            ("required", .bool(manifest.isolation.isRequired)),
+                            ("read", .array(manifest.isolation.readable.map { .string($0.rawValue) })),
                         ])
                     ),
                 ])

@@ -112,7 +112,9 @@ final class CoderRegistry: Sendable {
             if let status = presentStatus(of: record) { record.status = status }
             guard record.status.isUsable else {
                 result.plugins[index].status = record.status
-                result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == record.identity }
+                result.coders.removeAll {
+                    ($0 as? PluginCoder)?.record.examination.identity == record.examination.identity
+                }
                 if failed[record.id] == nil { failed[record.id] = record }
                 continue
             }
@@ -131,7 +133,7 @@ final class CoderRegistry: Sendable {
     /// Returns the status of a file that has changed since the scan; nil if it has not.
     private func presentStatus(of record: PluginRecord) -> PluginStatus? {
         if let status = quarantine.verdict(of: record) { return status }
-        guard let identity = record.identity else { return nil }
+        guard let identity = record.examination.identity else { return nil }
         return LoadedPlugin.status(of: identity) ?? isolation.status(of: identity)
     }
 }

@@ -45,7 +45,7 @@ extension CoderDescriptor {
     fileprivate func capabilities(missingFrom other: CoderDescriptor) -> [String] {
         let missing = Self.visibleRoles.filter { roles.contains($0.role) && !other.roles.contains($0.role) }.map(\.word)
         guard other.roles.writes, !missing.contains("metadata") else { return missing }
-        return missing + Self.kinds.filter { carries.contains($0) && !other.carries.contains($0) }
+        return missing + Self.kinds.filter { output.carries.contains($0) && !other.output.carries.contains($0) }
     }
 }
 

@@ -10,9 +10,11 @@ extension CodersManager {
         }
     }
 
-    /// Returns the error for a format without a usable encoder.
+    /// Returns the error for a still of a format without a usable encoder.
     package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
         let snapshot = registry.snapshot
+        // The name of a format that only animations use is correct.
+        let writesAnimations = !animationEncoders(for: format).isEmpty
         var reasons: [String] = []
         var remedy: String?
         for record in snapshot.plugins where !record.status.isUsable {
@@ -27,13 +29,16 @@ extension CodersManager {
                 .noCoder, "no readable plugin writes \(format)", hint: unread.remedy,
                 attempts: reasons + snapshot.unread.map(\.message))
         }
-        let formats = snapshot.coders.filter { $0.descriptor.roles.writes }.flatMap(\.descriptor.formats)
+        let role: CoderRoles = writesAnimations ? .encode : [.encode, .encodeAnimation]
+        let formats = snapshot.coders.filter { !$0.descriptor.roles.isDisjoint(with: role) }
+            .flatMap(\.descriptor.formats)
         let known = Set(formats.map(\.id.id)).sorted()
-        let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
+        let mistyped =
+            writesAnimations ? nil : OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
         return CoderError(
-            .noCoder, "no usable coder writes \(format)",
+            .noCoder, "no usable coder writes \(writesAnimations ? "stills as " : "")\(format)",
             hint: remedy ?? (mistyped.map { "did you mean \($0)? " } ?? "")
-                + "available formats: \(known.joined(separator: ", "))",
+                + "\(writesAnimations ? "formats for stills" : "available formats"): \(known.joined(separator: ", "))",
             attempts: reasons)
     }
 }

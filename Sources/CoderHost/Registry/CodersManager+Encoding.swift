@@ -4,22 +4,15 @@ import ImageProcessing
 import PluginRuntime
 
 extension CodersManager {
-    /// Returns the coders that write stills of a format, best first; coders for animations come last.
+    /// Returns the coders that write stills of a format, best first.
     package func encoders(for format: ImageFormat) -> [RankedCoder] {
-        let able = order(for: format)
-        let still = able.filter { $0.descriptor.roles.contains(.encode) }
-        return still.isEmpty ? able.filter { $0.descriptor.roles.contains(.encodeAnimation) } : still
+        order(for: format).filter { $0.descriptor.roles.contains(.encode) }
     }
 
-    /// Whether a coder writes the format; nil means any format.
+    /// Whether a coder writes stills of the format; nil means the default format.
     public func canEncode(to format: ImageFormat?) -> Bool {
-        guard let format else { return true }
+        guard let format else { return defaultFormat(animated: false, alpha: true) != nil }
         return !encoders(for: format).isEmpty
-    }
-
-    /// Returns the default format; it keeps alpha if there is alpha.
-    package func defaultFormat(hasAlpha: Bool) -> ImageFormat {
-        hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
     }
 
     /// Encodes a still into memory.
@@ -29,7 +22,7 @@ extension CodersManager {
         _ image: DecodedImage, to format: ImageFormat? = nil, options: CoderOptions = CoderOptions()
     ) throws(CoderError) -> [UInt8] {
         let sink = MemorySink(limits: limits)
-        try encode(image, to: format ?? defaultFormat(hasAlpha: image.info.hasAlpha), options: options, into: sink)
+        try encode(image, to: try stillFormat(format, alpha: image.info.hasAlpha), options: options, into: sink)
         return sink.bytes
     }
 

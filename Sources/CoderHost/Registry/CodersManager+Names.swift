@@ -8,10 +8,15 @@ extension CodersManager {
         ranked(registry.snapshot) { descriptor in descriptor.serves(format) ? (format, nil) : nil }
     }
 
+    /// Whether a coder writes stills or animations of a format.
+    public func writes(_ format: ImageFormat) -> Bool {
+        order(for: format).contains { $0.descriptor.roles.writes }
+    }
+
     /// Returns the format for a word: a format name, or a file name extension.
     package func format(named word: String) -> ImageFormat {
         let wanted = word.lowercased()
-        if canEncode(to: ImageFormat(wanted)) { return ImageFormat(wanted) }
+        if writes(ImageFormat(wanted)) { return ImageFormat(wanted) }
         return format(ofExtension: wanted) ?? ImageFormat(wanted)
     }
 

@@ -69,7 +69,7 @@ extension CodersManager {
         _ image: DecodedImage, to format: ImageFormat? = nil, _ options: EncodeOptions
     ) throws(CoderError) -> [UInt8] {
         let sink = MemorySink(limits: limits)
-        try encode(image, to: format ?? defaultFormat(hasAlpha: image.info.hasAlpha), options, into: sink)
+        try encode(image, to: try stillFormat(format, alpha: image.info.hasAlpha), options, into: sink)
         return sink.bytes
     }
 

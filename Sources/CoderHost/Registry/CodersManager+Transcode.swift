@@ -36,7 +36,7 @@ extension CodersManager {
     /// Returns the coders of `format` that repack streams of `stream`, best first.
     private func transcoders(of stream: ImageFormat, into format: ImageFormat) -> [RankedCoder] {
         order(for: format).filter {
-            $0.descriptor.roles.contains(.transcode) && $0.descriptor.transcodes.contains(stream)
+            $0.descriptor.roles.contains(.transcode) && $0.descriptor.output.transcodes.contains(stream)
         }
     }
 }

@@ -56,7 +56,7 @@ extension DecodeSession {
     package func decodeImage(_ shape: ImageShape) throws(CoderError) -> DecodedImage {
         let pixels =
             if let part = shape.part {
-                try decode(stored: part)
+                try Self.retryOnce { () throws(CoderError) in try decode(stored: part) }
             } else if shape.reduced == info.size {
                 try decodeImage()
             } else {
@@ -123,6 +123,10 @@ extension DecodeSession {
     }
 
     private func decodeImage(reducedTo target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
+        try Self.retryOnce { () throws(CoderError) in try reducedImage(target, options) }
+    }
+
+    private func reducedImage(_ target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
         if options.usesEmbeddedThumbnail, !options.resampling.linearLight,
             let pixels = try embeddedThumbnail(for: target)
         {

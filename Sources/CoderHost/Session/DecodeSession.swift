@@ -93,7 +93,7 @@ public final class DecodeSession {
     }
 
     /// Retries an operation once if it failed for an external reason, such as a killed worker.
-    private static func retryOnce<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+    static func retryOnce<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         do throws(CoderError) {
             return try body()
         } catch {

@@ -33,7 +33,7 @@ struct EncodingPlan {
         // A format that supports it stores the orientation; for other formats, the pixels are turned.
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         let keepsOrientation =
-            coder.carries.contains("orientation") && coder.carries.contains("exif")
+            coder.output.carries.contains("orientation") && coder.output.carries.contains("exif")
             && metadata.contains { $0.kind == .exif && ExifOrientation.read($0.bytes) == pending }
         turn = keepsOrientation ? .up : pending
         let orientationOfBlob: Orientation? = turn != .up || info.orientationApplied ? .up : nil
@@ -100,12 +100,12 @@ struct EncodingPlan {
         let colors = ColorProfile(of: info, metadata: metadata)
         switch colors {
         case .assumed, .sRGB, .icc: return []
-        case .codePoints where coder.carries.contains("code-points"): return []
-        case .calibrated where coder.carries.contains("gamma"): return []
+        case .codePoints where coder.output.carries.contains("code-points"): return []
+        case .calibrated where coder.output.carries.contains("gamma"): return []
         case .codePoints, .calibrated: break
         }
         let isGray = [.gray, .grayAlpha].contains(info.nativeFormat.channels)
-        if coder.carries.contains("icc"), let bytes = colors.iccBytes(isGray: isGray) {
+        if coder.output.carries.contains("icc"), let bytes = colors.iccBytes(isGray: isGray) {
             return [MetadataBlob(.icc, bytes)]
         }
         context.warn("the format cannot store the color space \(colors): colors will look different, unless sRGB")

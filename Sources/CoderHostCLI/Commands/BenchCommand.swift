@@ -165,6 +165,6 @@ struct BenchSettings {
     }
 
     func outputFormat(_ image: BenchImage, _ host: CoderHost) -> ImageFormat {
-        format ?? host.manager.defaultFormat(hasAlpha: image.hasAlpha)
+        format ?? host.manager.defaultFormat(animated: false, alpha: image.hasAlpha) ?? image.format
     }
 }

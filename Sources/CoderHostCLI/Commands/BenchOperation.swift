@@ -12,7 +12,7 @@ enum BenchOperation: String, CaseIterable {
     func outputFormat(_ input: BenchImage, _ settings: BenchSettings, _ host: CoderHost) -> ImageFormat? {
         switch self {
         case .info, .decode: nil
-        case .thumbnail: host.manager.defaultFormat(hasAlpha: input.hasAlpha)
+        case .thumbnail: host.manager.defaultFormat(animated: false, alpha: input.hasAlpha)
         case .convert, .encode: settings.outputFormat(input, host)
         }
     }

@@ -41,7 +41,7 @@ enum DoctorCommand: Command {
         }
         let isolation = DoctorIsolation(host)
         let demanding = plugins.filter { $0.status.isUsable && $0.manifest?.isolationNotes.isEmpty == false }
-        let refused = demanding.filter { $0.manifest?.requiresIsolation == true && isolation.isAbsent }
+        let refused = demanding.filter { $0.manifest?.isolation.isRequired == true && isolation.isAbsent }
         let isSound = problems.isEmpty && refused.isEmpty && plugins.contains(where: \.status.isUsable)
         if arguments.has("--json") {
             Console.out(document(host, plugins, problems, missing, demanding, isolation).text)

@@ -115,7 +115,7 @@ struct FramesExtraction {
 
     private func encoder(for name: OutputTarget.Name) throws(CoderError) -> (ImageFormat, RankedCoder) {
         let known = name.suffix.map { [host] in host.manager.format(named: $0) }
-        let format = format ?? known ?? host.manager.defaultFormat(hasAlpha: true)
+        let format = try host.manager.stillFormat(format ?? known, alpha: true)
         guard let encoder = host.manager.encoders(for: format).first else {
             throw host.manager.absence(ofEncoderFor: format)
         }

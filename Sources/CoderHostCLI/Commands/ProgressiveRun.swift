@@ -132,8 +132,8 @@ struct ProgressiveRun {
         _ outputs: inout OutputGuard, _ host: CoderHost
     ) throws(CoderError) -> String {
         let name = target.path(for: file, number: number, size: pixels.size) { host.manager.fileExtension(of: $0) }
-        let format =
-            name.suffix.map { host.manager.format(named: $0) } ?? host.manager.defaultFormat(hasAlpha: true)
+        let named = name.suffix.map { host.manager.format(named: $0) }
+        let format = try host.manager.stillFormat(named, alpha: true)
         try outputs.examine(name.path, from: file)
         let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
         let decoded = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)

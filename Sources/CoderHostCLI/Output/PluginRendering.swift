@@ -53,8 +53,8 @@ enum PluginRendering {
                 (
                     "abi",
                     .object([
-                        ("major", .integer(manifest.abiMajor)), ("minor_built", .integer(manifest.abiMinorBuilt)),
-                        ("minor_needed", .integer(manifest.abiMinorNeeded)),
+                        ("major", .integer(manifest.abi.major)), ("minor_built", .integer(manifest.abi.minorBuilt)),
+                        ("minor_needed", .integer(manifest.abi.minorNeeded)),
                     ])
                 ),
                 (
@@ -74,8 +74,8 @@ enum PluginRendering {
     /// Returns the isolation requirements of a plugin.
     static func isolation(_ manifest: PluginManifest) -> JSONValue {
         .object([
-            ("required", .bool(manifest.requiresIsolation)),
-            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
+            ("required", .bool(manifest.isolation.isRequired)),
+            ("read", .array(manifest.isolation.readable.map { .string($0.rawValue) })),
         ])
     }
 

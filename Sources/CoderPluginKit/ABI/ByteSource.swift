@@ -10,43 +10,58 @@ internal import ImageModel
     private var base: UnsafePointer<UInt8>?
     /// Whether the host can only read piece by piece.
     private let isReader: Bool
-    /// The number of bytes known to have arrived. Only bytes beyond it require a call to the host.
-    private var watermark = 0
-    private var wasComplete = false
+    private var arrival = Arrival()
     /// The number of bytes copied so far.
     private var fetched = 0
-    /// The number of bytes of a source for tests.
-    private let total: Int
-    /// The error of the first failed read; every later result or error of the decoder is meaningless.
-    private(set) var failure: CoderError?
-    /// Whether a read since the last ``takeLackOfInput()`` requested bytes that a growing source does not have yet.
-    private var lacksInput = false
-    /// The replacement for a host that reads piece by piece, in a source for tests.
-    private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
-    /// The source behind this window, and the window's start in it.
-    private let whole: (source: ByteSource, start: Int)?
+    private var reading = Reading()
+    private let substitute: Substitute
     /// Copies for a host without contiguous bytes. The last one is in use; pointers into earlier ones may exist.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
+
+    /// The bytes known to have arrived.
+    private struct Arrival {
+        /// Only bytes beyond this number require a call to the host.
+        var count = 0
+        var isComplete = false
+    }
+
+    /// The outcome of the reads so far.
+    private struct Reading {
+        /// The error of the first failed read.
+        var failure: CoderError?
+        /// Whether a read since the last ``takeLackOfInput()`` requested bytes that a growing source does not have yet.
+        var lacksInput = false
+    }
+
+    /// The bytes of a source without a host: a source for tests, or a window.
+    private struct Substitute {
+        var total = 0
+        /// Reads piece by piece.
+        var pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
+        /// The source behind a window, and the window's start in it.
+        var whole: (source: ByteSource, start: Int)?
+    }
+
+    /// The error of the first failed read; every later result or error of the decoder is meaningless.
+    var failure: CoderError? { reading.failure }
 
     /// Creates a source over bytes in memory, for tests.
     public convenience init(_ bytes: [UInt8]) {
         self.init(bytes, arrived: bytes.count)
-        wasComplete = true
+        arrival.isComplete = true
     }
 
     /// Creates a source of which only the first bytes have arrived, for tests; see ``arrive(_:)``.
     public init(_ bytes: [UInt8], arrived: Int) {
         precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
-        pieces = nil
-        whole = nil
         isReader = false
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
         unsafe copies = [copy]
         unsafe base = UnsafePointer(copy.baseAddress)
-        total = bytes.count
-        watermark = arrived
+        substitute = Substitute(total: bytes.count)
+        arrival.count = arrived
     }
 
     /// Creates a complete source that can only be read piece by piece, for tests.
@@ -56,18 +71,16 @@ internal import ImageModel
         precondition(count >= 0)
         unsafe source = nil
         unsafe copies = []
-        pieces = read
-        whole = nil
         isReader = true
-        total = count
-        watermark = count
-        wasComplete = true
+        substitute = Substitute(total: count, pieces: read)
+        arrival.count = count
+        arrival.isComplete = true
     }
 
     /// Makes more bytes arrive in a source for tests; without a count, all remaining bytes arrive.
     public func arrive(_ count: Int? = nil) {
-        watermark = min(total, watermark + (count ?? total))
-        if count == nil { wasComplete = true }
+        arrival.count = min(substitute.total, arrival.count + (count ?? substitute.total))
+        if count == nil { arrival.isComplete = true }
     }
 
     /// Creates a source over one of the host, which stays valid as long as this object exists.
@@ -76,9 +89,7 @@ internal import ImageModel
     @unsafe
     init(_ source: UnsafePointer<cpi_source>) throws(CoderError) {
         unsafe copies = []
-        total = 0
-        pieces = nil
-        whole = nil
+        substitute = Substitute()
         // Version 1.0 of the interface fixed these fields, so they can be read in place.
         let bytes = unsafe try copyIn(source, least: FirstSize.source).bytes
         unsafe base = bytes
@@ -99,13 +110,11 @@ internal import ImageModel
     private init(_ whole: ByteSource, _ range: Range<Int>) {
         unsafe source = nil
         unsafe copies = []
-        pieces = nil
-        self.whole = (whole, range.lowerBound)
         unsafe base = whole.lent(range)
         isReader = unsafe base == nil
-        total = range.count
-        watermark = range.count
-        wasComplete = true
+        substitute = Substitute(total: range.count, whole: (whole, range.lowerBound))
+        arrival.count = range.count
+        arrival.isComplete = true
     }
 
     deinit { unsafe copies.forEach { unsafe $0.deallocate() } }
@@ -120,35 +129,35 @@ internal import ImageModel
 
     /// Whether no further bytes will arrive.
     public var isComplete: Bool {
-        if !wasComplete, let source = unsafe source {
-            wasComplete = unsafe source.pointee.complete(source.pointee.ctx) != 0
+        if !arrival.isComplete, let source = unsafe source {
+            arrival.isComplete = unsafe source.pointee.complete(source.pointee.ctx) != 0
         }
-        return wasComplete
+        return arrival.isComplete
     }
 
     /// The number of bytes that have arrived, counted from the start; it never decreases.
     public var available: Int {
         refresh()
-        return watermark
+        return arrival.count
     }
 
     /// Returns whether the first `count` bytes have arrived; calls the host only if that is not known yet.
     func has(_ count: Int) -> Bool {
-        if count > watermark { refresh() }
-        return count <= watermark
+        if count > arrival.count { refresh() }
+        return count <= arrival.count
     }
 
     private func refresh() {
         guard let source = unsafe source else { return }
-        watermark = unsafe max(watermark, Int(clamping: source.pointee.available(source.pointee.ctx)))
+        arrival.count = unsafe max(arrival.count, Int(clamping: source.pointee.available(source.pointee.ctx)))
     }
 
     /// Returns the byte at `offset`, which must be below `available`.
     public subscript(offset: Int) -> UInt8 {
-        precondition(offset >= 0 && (offset < watermark || has(offset + 1)))
+        precondition(offset >= 0 && (offset < arrival.count || has(offset + 1)))
         if let start = unsafe lent(offset..<offset + 1) { return unsafe start.pointee }
         if !(peeked.start..<peeked.start + peeked.bytes.count).contains(offset) {
-            peeked = (offset, copy(offset..<min(watermark, offset + Self.peekCount)))
+            peeked = (offset, copy(offset..<min(arrival.count, offset + Self.peekCount)))
         }
         return peeked.bytes[offset - peeked.start]
     }
@@ -174,7 +183,7 @@ internal import ImageModel
     @unsafe
     public var baseAddress: UnsafePointer<UInt8>? {
         refresh()
-        if isReader { fetch(upTo: watermark) }
+        if isReader { fetch(upTo: arrival.count) }
         return unsafe base
     }
 
@@ -214,12 +223,12 @@ internal import ImageModel
     private func deliver(
         _ offset: Int, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
     ) throws(CoderError) -> Int {
-        if let pieces {
+        if let pieces = substitute.pieces {
             let bytes = try pieces(offset..<offset + count).prefix(count)
             for (index, byte) in bytes.enumerated() { unsafe target[index] = byte }
             return bytes.count
         }
-        if let whole {
+        if let whole = substitute.whole {
             return try unsafe whole.source.read(
                 at: whole.start + offset, into: UnsafeMutableBufferPointer(start: target, count: count))
         }
@@ -228,7 +237,11 @@ internal import ImageModel
         let status = unsafe source.pointee.read_at(
             source.pointee.ctx, UInt64(offset), target, UInt64(count), &copied)
         if let error = CoderError(callback: status) {
-            if error.code == .needsInput { lacksInput = true } else if failure == nil { failure = error }
+            if error.code == .needsInput {
+                reading.lacksInput = true
+            } else if failure == nil {
+                reading.failure = error
+            }
             throw error
         }
         return Int(min(copied, UInt64(count)))
@@ -236,8 +249,8 @@ internal import ImageModel
 
     /// Returns, once, whether bytes were missing; a result decoded from their placeholders is meaningless.
     func takeLackOfInput() -> Bool {
-        defer { lacksInput = false }
-        return lacksInput
+        defer { reading.lacksInput = false }
+        return reading.lacksInput
     }
 
     /// Copies a range; missing bytes read as zero, and `failure` or `lacksInput` records them.

@@ -5,33 +5,48 @@ internal import ImageModel
 @safe final class ExportedDecoder: ExportedSession {
     private enum State: Int { case opened, sourced, header, frame, decoded }
 
-    private let coder: Coder
-    private let options: CoderOptions
-    private let limits: DecodeLimits
+    private let setup: Setup
     let host: HostServices
     private var state = State.opened
     private var source: ByteSource?
     private var decoder: (any ImageDecoder)?
-    private var info: ImageInfo?
-    /// The facts of item 0, if another item is selected.
-    private var primary: ImageInfo?
-    private var frame: FrameInfo?
-    /// The selected item.
-    private(set) var selected = 0
-    /// Whether the only frame of a decoder without frames was stepped over.
-    private var stillIsPassed = false
-    private var decodeHasBegun = false
-    private var dirty: PixelRect?
+    private var selection = Selection()
+    private var progress = Progress()
     private var blobs: [MetadataBlob]?
     /// The copy that backs the latest returned blob.
     private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
     /// The strings of the latest described item.
     private var itemStrings: [UnsafeMutablePointer<CChar>] = unsafe []
 
+    /// The parameters of the session.
+    private struct Setup {
+        let coder: Coder
+        let options: CoderOptions
+        let limits: DecodeLimits
+    }
+
+    /// The selected item.
+    private struct Selection {
+        var index = 0
+        /// The facts of the item; nil before the header.
+        var info: ImageInfo?
+        /// The facts of item 0, if another item is selected.
+        var primary: ImageInfo?
+    }
+
+    /// The progress within the selected item.
+    private struct Progress {
+        var frame: FrameInfo?
+        /// Whether the only frame of a decoder without frames was stepped over.
+        var stillIsPassed = false
+        /// Whether the decoder has used a surface.
+        var decodeHasBegun = false
+        /// The part of the surface that the latest decode changed.
+        var dirty: PixelRect?
+    }
+
     init(_ coder: Coder, options: CoderOptions, limits: DecodeLimits, host: HostServices) {
-        self.coder = coder
-        self.options = options
-        self.limits = limits
+        setup = Setup(coder: coder, options: options, limits: limits)
         self.host = host
         super.init(maySuspend: true)
     }
@@ -56,8 +71,8 @@ internal import ImageModel
     }
 
     private func makeDecoder() throws(CoderError) -> any ImageDecoder {
-        guard let source, let type = coder.decoder else { throw .unsupported("decoding") }
-        return try type.init(DecoderSession(source: source, options: options, limits: limits, host: host))
+        guard let source, let type = setup.coder.decoder else { throw .unsupported("decoding") }
+        return try type.init(DecoderSession(source: source, options: setup.options, limits: setup.limits, host: host))
     }
 
     func readHeader() throws(CoderError) -> ImageInfo {
@@ -68,7 +83,7 @@ internal import ImageModel
             decoder = late
             return try late.readHeader()
         }
-        self.info = info
+        selection.info = info
         state = .header
         return info
     }
@@ -94,7 +109,9 @@ internal import ImageModel
 
     /// Returns the decoder and the facts of the image, from the header on.
     private func opened(_ call: String) throws(CoderError) -> (decoder: any ImageDecoder, info: ImageInfo) {
-        guard state.rawValue >= State.header.rawValue, let decoder, let info else { throw outOfSequence(call) }
+        guard state.rawValue >= State.header.rawValue, let decoder, let info = selection.info else {
+            throw outOfSequence(call)
+        }
         return (decoder, info)
     }
 
@@ -138,8 +155,8 @@ internal import ImageModel
 
     func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
         let (decoder, info) = try opened("scaled_size")
-        if selected != 0, hasThumbnails { return info.size }
-        let size = frame?.rect.size ?? info.size
+        if selection.index != 0, hasThumbnails { return info.size }
+        let size = progress.frame?.rect.size ?? info.size
         if info.isScalable { return decoder.scaledSize(atLeast: wanted, of: size) }
         let least = PixelSize(min(max(1, wanted.width), size.width), min(max(1, wanted.height), size.height))
         let reduced = decoder.scaledSize(atLeast: least, of: size)
@@ -158,12 +175,12 @@ internal import ImageModel
             guard let found = try patiently({ () throws(CoderError) in try animation.nextFrame() }) else { return nil }
             next = found
         } else {
-            if stillIsPassed { return nil }
-            stillIsPassed = true
+            if progress.stillIsPassed { return nil }
+            progress.stillIsPassed = true
             next = FrameInfo(index: 0, rect: PixelRect(info.size), hasAlpha: info.hasAlpha)
         }
-        frame = next
-        dirty = nil
+        progress.frame = next
+        progress.dirty = nil
         state = .frame
         return next
     }
@@ -178,11 +195,11 @@ internal import ImageModel
             }
         } else {
             if index != 0 { throw .invalidArgument("the image has one frame") }
-            if decodeHasBegun, !isAtThumbnail { try startOver() }
-            stillIsPassed = false
+            if progress.decodeHasBegun, !isAtThumbnail { try startOver() }
+            progress.stillIsPassed = false
         }
-        frame = nil
-        dirty = nil
+        progress.frame = nil
+        progress.dirty = nil
         state = .header
         return start
     }
@@ -192,17 +209,17 @@ internal import ImageModel
         let fresh = try makeDecoder()
         _ = try patiently { () throws(CoderError) in
             let info = try fresh.readHeader()
-            if selected != 0, let items = fresh as? any ItemDecoder { try items.select(item: selected) }
+            if selection.index != 0, let items = fresh as? any ItemDecoder { try items.select(item: selection.index) }
             return info
         }
         decoder = fresh
-        decodeHasBegun = false
+        progress.decodeHasBegun = false
     }
 
     @unsafe
     func decode(_ pointer: UnsafePointer<cpi_decode_request>) throws(CoderError) -> cpi_status {
         let (decoder, info) = try opened("decode")
-        guard let frame else { throw outOfSequence("decode") }
+        guard let frame = progress.frame else { throw outOfSequence("decode") }
         let raw = unsafe try copyIn(pointer, least: FirstSize.decodeRequest)
         let surface = unsafe try Surface(raw.surface)
         let reduced = unsafe try reduction(to: PixelSize(Int(raw.scaled_width), Int(raw.scaled_height)))
@@ -216,18 +233,18 @@ internal import ImageModel
             throw CoderError(.misuse, "the surface has a pixel format that was not offered")
         }
 
-        dirty = PixelRect(.zero)
-        decodeHasBegun = true
+        progress.dirty = PixelRect(.zero)
+        progress.decodeHasBegun = true
         if isAtThumbnail { return try decodeThumbnail(into: surface) }
         switch try patiently({ () throws(CoderError) in try decoder.decode(request, into: surface) }) {
         case .complete:
-            dirty = PixelRect(surface.size)
+            progress.dirty = PixelRect(surface.size)
             // Metadata may follow the pixels.
             blobs = nil
             state = .decoded
             return CPI_OK
         case .partial(let rect):
-            dirty = rect.intersection(PixelRect(surface.size))
+            progress.dirty = rect.intersection(PixelRect(surface.size))
             return CPI_PARTIAL
         }
     }
@@ -236,7 +253,9 @@ internal import ImageModel
         let rect = PixelRect(raw)
         if rect == PixelRect(.zero) { return nil }
         let isBand = info.decodesRows && rect.x == 0 && rect.width == size.width
-        guard isBand || coder.roles.contains(.region) else { throw .refused("this coder decodes whole frames only") }
+        guard isBand || setup.coder.roles.contains(.region) else {
+            throw .refused("this coder decodes whole frames only")
+        }
         guard !rect.isEmpty, PixelRect(size).contains(rect) else {
             throw .invalidArgument("the region \(rect) is not within the frame")
         }
@@ -251,15 +270,15 @@ internal import ImageModel
 
     /// Returns the part of the surface that the latest decode changed.
     func changed() throws(CoderError) -> PixelRect {
-        guard let dirty else { throw outOfSequence("dirty") }
+        guard let dirty = progress.dirty else { throw outOfSequence("dirty") }
         return dirty
     }
 
     // MARK: Items
 
-    var hasItems: Bool { coder.decoder is any ItemDecoder.Type || hasThumbnails }
-    private var hasThumbnails: Bool { coder.decoder is any ThumbnailDecoder.Type }
-    private var isAtThumbnail: Bool { selected != 0 && hasThumbnails }
+    var hasItems: Bool { setup.coder.decoder is any ItemDecoder.Type || hasThumbnails }
+    private var hasThumbnails: Bool { setup.coder.decoder is any ThumbnailDecoder.Type }
+    private var isAtThumbnail: Bool { selection.index != 0 && hasThumbnails }
 
     func itemCount() throws(CoderError) -> Int? {
         guard let decoder = try opened("count").decoder as? any ItemDecoder else { return nil }
@@ -272,7 +291,7 @@ internal import ImageModel
             return try patiently { () throws(CoderError) in try decoder.item(at: index) }
         }
         guard let decoder = decoder as? any ThumbnailDecoder else { return nil }
-        if index == 0 { return ImageItem(.primary, info: primary ?? info) }
+        if index == 0 { return ImageItem(.primary, info: selection.primary ?? info) }
         let found = try patiently { () throws(CoderError) in try decoder.thumbnail(at: index - 1) }
         return found.map { ImageItem(.thumbnail, info: $0, owner: 0) }
     }
@@ -300,21 +319,19 @@ internal import ImageModel
         if let decoder = decoder as? any ItemDecoder {
             try patiently { () throws(CoderError) in try decoder.select(item: index) }
         }
-        if primary == nil { primary = info }
-        info = item.info
-        selected = index
-        frame = nil
-        dirty = nil
+        selection = Selection(index: index, info: item.info, primary: selection.primary ?? selection.info)
+        progress.frame = nil
+        progress.dirty = nil
+        progress.stillIsPassed = false
         blobs = nil
-        stillIsPassed = false
         state = .header
     }
 
     private func decodeThumbnail(into surface: borrowing Surface) throws(CoderError) -> cpi_status {
         guard let decoder = decoder as? any ThumbnailDecoder else { throw outOfSequence("decode") }
-        let index = selected - 1
+        let index = selection.index - 1
         try patiently { () throws(CoderError) in try decoder.decodeThumbnail(at: index, into: surface) }
-        dirty = PixelRect(surface.size)
+        progress.dirty = PixelRect(surface.size)
         state = .decoded
         return CPI_OK
     }

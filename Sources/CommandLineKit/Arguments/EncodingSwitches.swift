@@ -75,7 +75,8 @@ package struct EncodingSwitches {
 
     /// Refuses values that the preferred encoder of a format would refuse, before reading any file.
     package func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
-        guard !named.isEmpty, let encoder = host.manager.encoders(for: format).first?.descriptor else { return }
+        let encoders = host.manager.encoders(for: format) + host.manager.animationEncoders(for: format)
+        guard !named.isEmpty, let encoder = encoders.first?.descriptor else { return }
         for (name, text) in named {
             let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
             if let match, let problem = Self.problem(name, text, match) { throw UsageError(problem) }

@@ -13,13 +13,13 @@ extension ConvertJob {
     }
 
     /// Returns the default output format.
-    func usualFormat(_ session: DecodeSession, isAnimation: Bool) -> ImageFormat {
+    func usualFormat(_ session: DecodeSession, isAnimation: Bool) throws(CoderError) -> ImageFormat {
         let manager = host.manager
         let keeps =
             isAnimation
             ? !manager.animationEncoders(for: session.format).isEmpty
             : style.keepsFormat && manager.canEncode(to: session.format)
-        return keeps ? session.format : manager.defaultFormat(hasAlpha: session.info.hasAlpha)
+        return try manager.stillFormat(keeps ? session.format : nil, alpha: session.info.hasAlpha)
     }
 
     /// Whether a coder has this file extension.

@@ -70,7 +70,7 @@ package final class ConvertJob: Sendable {
     package func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
         // Refuses a format without encoder before decoding.
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
-        if let wanted = format(of: name), !host.manager.canEncode(to: wanted) {
+        if let wanted = format(of: name), !host.manager.writes(wanted) {
             throw host.manager.absence(ofEncoderFor: wanted)
         }
         return try convert(try ImageSource(path: file, limits: limits), Input(file, name: file, number: number))
@@ -165,8 +165,8 @@ package final class ConvertJob: Sendable {
         // A copy keeps all images of the file.
         if let all, !isCopy { try session.warnOfOtherItems("written", chosen: selection.items == nil ? nil : all) }
         let (isAnimation, isCut) = try hasMoreFrames(session)
-        let format =
-            isCopy ? session.format : format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
+        let named = isCopy ? session.format : format(of: output)
+        let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
@@ -191,6 +191,7 @@ package final class ConvertJob: Sendable {
             let written = try animate(decoding, options.known, sink)
             (report, size) = (written.0, written.1)
         } else {
+            guard host.manager.canEncode(to: format) else { throw host.manager.absence(ofEncoderFor: format) }
             if isAnimation {
                 session.context.warn("\(format) has no animation: only the first frame is written")
             }

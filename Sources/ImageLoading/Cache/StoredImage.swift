@@ -90,11 +90,11 @@ enum StoredImage {
 
     private static func format(
         of image: LoadedImage, _ still: DecodedImage, _ coders: CodersManager
-    ) -> ImageFormat {
+    ) -> ImageFormat? {
         let hasAlpha = still.info.hasAlpha || image.isTransformed && still.pixels.format.hasTransparency
         // A transformer may make an opaque image transparent; the format of opaque images cannot store that.
-        let losesAlpha = hasAlpha && image.format == coders.defaultFormat(hasAlpha: false)
+        let losesAlpha = hasAlpha && image.format == coders.defaultFormat(animated: false, alpha: false)
         let isOwn = !image.format.id.isEmpty && coders.canEncode(to: image.format) && !losesAlpha
-        return isOwn ? image.format : coders.defaultFormat(hasAlpha: hasAlpha)
+        return isOwn ? image.format : coders.defaultFormat(animated: false, alpha: hasAlpha)
     }
 }

@@ -11,6 +11,31 @@ public struct PluginManifest: Sendable, Hashable {
         package var version: String
     }
 
+    /// The versions of the plugin interface that a plugin declares.
+    package struct InterfaceVersions: Sendable, Hashable {
+        /// The major version.
+        package var major: Int
+        /// The minor version for which the plugin was built.
+        package var minorBuilt: Int
+        /// The lowest minor version with which the plugin works.
+        package var minorNeeded: Int
+    }
+
+    /// The requirements of a plugin for running in a worker or in the host's process.
+    package struct IsolationNeeds: Sendable, Hashable {
+        /// The number of threads that the plugin may start per session.
+        package var threads: Int
+        /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
+        package var isInterruptible: Bool
+        /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
+        package var survivesShortage: Bool
+        /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
+        package var isRequired: Bool
+        /// The system resources that the plugin reads while it is loaded; a worker can read nothing else, and nothing
+        /// later.
+        package var readable: [SystemResource]
+    }
+
     /// A format that a coder supports.
     package struct Format: Sendable, Hashable {
         /// The format.
@@ -89,6 +114,16 @@ public struct PluginManifest: Sendable, Hashable {
         }
     }
 
+    /// A kind of image for which the host selects an output format if the caller names none.
+    package enum ImageKind: String, Sendable, Hashable, CaseIterable {
+        /// A still with alpha.
+        case alpha
+        /// A still without alpha.
+        case opaque
+        /// An animation.
+        case animation
+    }
+
     /// A coder of the plugin.
     package struct Coder: Sendable, Hashable {
         /// The id of the coder.
@@ -107,6 +142,8 @@ public struct PluginManifest: Sendable, Hashable {
         package var options: [Option]
         /// The formats whose streams it transcodes without loss, for the role `transcode`.
         package var transcodes: [ImageFormat]
+        /// How well its first format suits as the default format for a kind of image: 1 to 1000, higher is better.
+        package var defaultRanks: [ImageKind: Int]
     }
 
     /// The id of the plugin.
@@ -119,22 +156,10 @@ public struct PluginManifest: Sendable, Hashable {
     package var vendor: String
     /// The license of the plugin.
     package var license: String
-    /// The major version of the plugin interface.
-    package var abiMajor: Int
-    /// The minor version of the interface for which the plugin was built.
-    package var abiMinorBuilt: Int
-    /// The lowest minor version of the interface with which it works.
-    package var abiMinorNeeded: Int
-    /// The number of threads that it may start per session.
-    package var threads: Int
-    /// Whether the plugin polls for cancellation often enough; false if one library call may take seconds.
-    package var isInterruptible: Bool
-    /// Whether the plugin returns an error when an allocation fails; false if a library of it aborts the process.
-    package var survivesShortage: Bool
-    /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
-    public var requiresIsolation: Bool
-    /// The system resources that it reads while it is loaded; a worker can read nothing else, and nothing later.
-    package var readable: [SystemResource]
+    /// The versions of the plugin interface.
+    package var abi: InterfaceVersions
+    /// The requirements of the plugin for running in a worker or in the host's process.
+    package var isolation: IsolationNeeds
     /// The libraries that the plugin uses.
     package var libraries: [Library]
     /// The coders of the plugin.
@@ -144,8 +169,8 @@ public struct PluginManifest: Sendable, Hashable {
 extension PluginManifest {
     /// The isolation requirements of the plugin, one sentence each.
     package var isolationNotes: [String] {
-        (requiresIsolation ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
-            + readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
+        (isolation.isRequired ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
+            + isolation.readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
     }
 
     /// A manifest error, and the key with the error.
@@ -170,14 +195,16 @@ extension PluginManifest {
         vendor = try plugin["vendor"].string(default: "")
         license = try plugin["license"].string(default: "")
         let abi = try root["abi"].object()
-        abiMajor = try abi["major"].integer()
-        abiMinorBuilt = try abi["minor_built"].integer()
-        abiMinorNeeded = try abi["minor_needed"].integer()
-        threads = try root["isolation"]["threads"].integer(default: 0)
-        isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
-        survivesShortage = try root["isolation"]["survives_shortage"].boolean(default: true)
-        requiresIsolation = try root["isolation"]["required"].boolean(default: false)
-        readable = try root["isolation"]["read"].list(SystemResource.init)
+        self.abi = InterfaceVersions(
+            major: try abi["major"].integer(), minorBuilt: try abi["minor_built"].integer(),
+            minorNeeded: try abi["minor_needed"].integer())
+        let isolation = root["isolation"]
+        self.isolation = IsolationNeeds(
+            threads: try isolation["threads"].integer(default: 0),
+            isInterruptible: try isolation["interruptible"].boolean(default: true),
+            survivesShortage: try isolation["survives_shortage"].boolean(default: true),
+            isRequired: try isolation["required"].boolean(default: false),
+            readable: try isolation["read"].list(SystemResource.init))
         libraries = try root["libraries"].list { field throws(Failure) in
             Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
         }
@@ -199,6 +226,14 @@ extension PluginManifest.Coder {
         formats = try field["formats"].list(PluginManifest.Format.init)
         options = try field["options"].list(PluginManifest.Option.init)
         transcodes = try field["transcodes"].strings().map { ImageFormat($0) }
+        defaultRanks = [:]
+        let ranks = field["default_for"]
+        if ranks.value != nil { _ = try ranks.object() }
+        for kind in PluginManifest.ImageKind.allCases where ranks[kind.rawValue].value != nil {
+            let rank = try ranks[kind.rawValue].integer()
+            guard (1...1000).contains(rank) else { throw ranks[kind.rawValue].failure("is not between 1 and 1000") }
+            defaultRanks[kind] = rank
+        }
         guard !formats.isEmpty else { throw PluginManifest.Failure(message: "\(id) supports no format") }
     }
 }

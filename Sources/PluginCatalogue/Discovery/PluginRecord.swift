@@ -28,7 +28,7 @@ public struct PluginRecord: Sendable, Hashable {
     }
 
     /// The reason why the host may use a plugin.
-    package enum Grounds: Hashable {
+    package enum Grounds: Sendable, Hashable {
         /// None; the plugin is not used.
         case none
         /// Only root and the user can write to its location.
@@ -37,6 +37,24 @@ public struct PluginRecord: Sendable, Hashable {
         case content(ContentHash)
         /// The policy has no requirement.
         case policy
+    }
+
+    /// The findings about the file.
+    package struct Examination: Sendable, Hashable {
+        /// The file that was checked; nil if it could not be opened.
+        package var identity: FileIdentity?
+        /// The bytes of the manifest that was checked.
+        package var manifestText: [UInt8] = []
+        /// Why the host may use the plugin.
+        package var grounds = Grounds.none
+        /// Whether a library is found only from the place of the file, so that a copy cannot be loaded.
+        package var needsOrigin = false
+        /// Whether the plugin is in the installation folder of the running program.
+        package var isInstalled = false
+        /// The shortage that prevented the check of a file that may be a plugin.
+        package var shortage: SystemError?
+
+        package init() {}
     }
 
     /// The path of the file.
@@ -55,16 +73,8 @@ public struct PluginRecord: Sendable, Hashable {
     package var signature = SignatureState.none
     /// Findings that do not prevent the use of the plugin.
     public var warnings: [String] = []
-    package var grounds = Grounds.none
-    /// The bytes of the manifest that was checked.
-    package var manifestText: [UInt8] = []
-    package var identity: FileIdentity?
     package var administration = Administration()
-    package var needsOrigin = false
-    /// The shortage that prevented the check of a file that may be a plugin.
-    package var shortage: SystemError?
-    /// Whether the plugin is in the installation folder of the running program.
-    package var isInstalled = false
+    package var examination = Examination()
 
     /// The last component of the path.
     package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }

@@ -96,10 +96,10 @@ package struct PluginScanner {
                 guard var record = examine(name, in: folder, directory, signed.contains("\(name).sig")) else {
                     continue
                 }
-                if let error = record.shortage { unread.append(UnreadablePlace(record.path, error)) }
-                record.isInstalled = isInstalled
+                if let error = record.examination.shortage { unread.append(UnreadablePlace(record.path, error)) }
+                record.examination.isInstalled = isInstalled
                 // Two names can denote the same file.
-                if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
+                if let identity = record.examination.identity, !visitedFiles.insert(identity).inserted { continue }
                 records.append(record)
             }
         }
@@ -135,7 +135,7 @@ package struct PluginScanner {
                 record.status = PluginStatus(.notAPlugin, reason: "it is not a regular file", remedy: "remove it")
                 return record
             }
-            record.identity = opened.status.identity
+            record.examination.identity = opened.status.identity
             guard opened.status.size <= Self.maxFileBytes else {
                 record.status = PluginStatus(.notAPlugin, reason: "it is larger than 256 MiB", remedy: "remove it")
                 return record
@@ -143,12 +143,12 @@ package struct PluginScanner {
             examine(&record, opened, folder, hasSignature)
             // A shortage prevented the check of its libraries, signature or settings, so the verdict is not final.
             if !record.status.isUsable, File.shortages.load(ordering: .relaxed) != shortages {
-                record.shortage = SystemError(EMFILE)
+                record.examination.shortage = SystemError(EMFILE)
             }
         } catch {
             // A dangling link gets a record; a file that disappeared does not.
             if error.code == ENOENT && FileStatus.of(path, followingLinks: false) == nil { return nil }
-            if UnreadablePlace.isShortage(error) { record.shortage = error }
+            if UnreadablePlace.isShortage(error) { record.examination.shortage = error }
             record.status = PluginStatus(unreadable: error)
         }
         return record
@@ -169,15 +169,16 @@ package struct PluginScanner {
         record.needed = image.needed
         let (manifest, text, problem) = Self.manifest(image)
         record.manifest = manifest
-        record.manifestText = text
+        record.examination.manifestText = text
         if let manifest {
             record.administration = Administration.of(plugin: manifest.id, in: search.administrationDirectories)
         }
-        record.needsOrigin = resolver.needsOrigin(image, in: folder.place)
+        record.examination.needsOrigin = resolver.needsOrigin(image, in: folder.place)
         let verdict = trust.judge(
-            candidate(record, opened, folder, doubt, needsOrigin: record.needsOrigin, hasSignature: hasSignature))
+            candidate(
+                record, opened, folder, doubt, needsOrigin: record.examination.needsOrigin, hasSignature: hasSignature))
         record.tier = verdict.tier
-        record.grounds = verdict.grounds
+        record.examination.grounds = verdict.grounds
         record.signature = verdict.signature
         record.warnings = verdict.warnings
         // The path check comes first: the manifest of an untrusted file proves nothing.
@@ -295,17 +296,17 @@ package struct PluginScanner {
     ) -> PluginStatus? {
         guard let manifest = record.manifest else { return nil }
         if !record.administration.isEnabled { return disabled(record) }
-        if manifest.abiMajor > ContractConstants.major || manifest.abiMinorNeeded > ContractConstants.minor {
+        if manifest.abi.major > ContractConstants.major || manifest.abi.minorNeeded > ContractConstants.minor {
             return PluginStatus(
                 .abiTooNew,
-                reason: "it needs interface \(manifest.abiMajor).\(manifest.abiMinorNeeded), this host has "
+                reason: "it needs interface \(manifest.abi.major).\(manifest.abi.minorNeeded), this host has "
                     + "\(ContractConstants.major).\(ContractConstants.minor)",
                 remedy: "update coderhost")
         }
-        if manifest.abiMajor < ContractConstants.major {
+        if manifest.abi.major < ContractConstants.major {
             return PluginStatus(
                 .abiTooOld,
-                reason: "it is built for interface \(manifest.abiMajor), this host has \(ContractConstants.major)",
+                reason: "it is built for interface \(manifest.abi.major), this host has \(ContractConstants.major)",
                 remedy: "update the plugin")
         }
         if !image.mayExport(ContractConstants.entrySymbol) {

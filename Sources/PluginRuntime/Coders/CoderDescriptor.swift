@@ -39,6 +39,16 @@ package struct CoderDescriptor: Sendable, Hashable {
         }
     }
 
+    /// The declarations of a coder that concern outputs.
+    package struct Output: Sendable, Hashable {
+        /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
+        package var carries: Set<String>
+        /// The formats whose streams the coder transcodes without loss, for the role `transcode`.
+        package var transcodes: [ImageFormat]
+        /// How well the first format suits as the default format for a kind of image; higher is better.
+        package var defaultRanks: [PluginManifest.ImageKind: Int]
+    }
+
     /// The id of the coder.
     package var id: String
     /// The id of its plugin; nil for coders of the host and of the application.
@@ -57,17 +67,15 @@ package struct CoderDescriptor: Sendable, Hashable {
     package var priority: Int
     /// The priority set by the administrator or the user.
     package var administeredPriority: Int?
-    /// The metadata that the encoder can write: names of blob kinds, and `orientation`.
-    package var carries: Set<String>
-    /// The formats whose streams it transcodes without loss, for the role `transcode`.
-    package var transcodes: [ImageFormat]
+    /// The declarations that concern outputs.
+    package var output: Output
 
     /// Creates a description.
     package init(
         id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
         formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
         administeredPriority: Int? = nil, carries: Set<String> = [],
-        transcodes: [ImageFormat] = []
+        transcodes: [ImageFormat] = [], defaultRanks: [PluginManifest.ImageKind: Int] = [:]
     ) {
         self.id = id
         self.plugin = plugin
@@ -78,8 +86,7 @@ package struct CoderDescriptor: Sendable, Hashable {
         self.options = options
         self.priority = priority
         self.administeredPriority = administeredPriority
-        self.carries = carries
-        self.transcodes = transcodes
+        output = Output(carries: carries, transcodes: transcodes, defaultRanks: defaultRanks)
     }
 
     package init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
@@ -88,7 +95,7 @@ package struct CoderDescriptor: Sendable, Hashable {
             tier: Tier(record.tier), roles: coder.roles, formats: coder.formats,
             options: coder.options, priority: coder.priority,
             administeredPriority: record.administration.priority, carries: coder.carries,
-            transcodes: coder.transcodes)
+            transcodes: coder.transcodes, defaultRanks: coder.defaultRanks)
     }
 
     /// Returns the options that this coder's decoder declares, or all options if it has no schema.

@@ -118,7 +118,7 @@ package struct PluginCoder: ImageCoder {
             guard isolation.policy.mode == .auto, isolation.sandbox.absence != nil else { throw error }
         }
         let why = "no sandbox: \(isolation.sandbox.absence ?? "")"
-        if record.manifest?.requiresIsolation == true {
+        if record.manifest?.isolation.isRequired == true {
             throw CoderError(
                 .isolationUnavailable, "\(record.fileName) requires isolation: \(why)",
                 hint: "coderhost doctor isolation shows the cause; --isolation off runs it without a sandbox")

@@ -65,7 +65,7 @@ package final class IsolatedPlugin: Sendable {
         let processor = host_bound_processor()
         while let idle = state.withLock({ state in
             let index =
-                state.idle.lastIndex { $0.memory == memory && $0.processor == processor }
+                state.idle.lastIndex { $0.memory == memory && $0.use.processor == processor }
                 ?? state.idle.lastIndex { $0.memory == memory }
             return index.map { state.idle.remove(at: $0) }
         }) {
@@ -89,7 +89,7 @@ package final class IsolatedPlugin: Sendable {
     }
 
     /// The number of additional threads that the plugin declares.
-    package var threads: Int { max(0, record.manifest?.threads ?? 0) }
+    package var threads: Int { max(0, record.manifest?.isolation.threads ?? 0) }
 
     /// The maximum number of processes and threads. Half is a reserve for ended processes that are not reaped yet.
     private var processLimit: Int {
@@ -126,8 +126,8 @@ package final class IsolatedPlugin: Sendable {
     /// Returns a worker for the next session, or ends it.
     package func giveBack(_ worker: Worker) {
         // Reading a header does not prove that the plugin works again, and neither does a worker that had to be ended.
-        if worker.isUsable, worker.hasWorked { quarantine.recordSuccess(of: record, sealed.hash) }
-        guard worker.isUsable, worker.sessions < policy.reuse.sessions else {
+        if worker.isUsable, worker.use.hasWorked { quarantine.recordSuccess(of: record, sealed.hash) }
+        guard worker.isUsable, worker.use.sessions < policy.reuse.sessions else {
             worker.end()
             return
         }
@@ -165,7 +165,7 @@ package final class IsolatedPlugin: Sendable {
 
     private func start(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         let isCopy = sealed.path != record.path
-        let resources = record.manifest?.readable ?? []
+        let resources = record.manifest?.isolation.readable ?? []
         let readable = LibraryResolver().readable(for: record) + resources.flatMap(\.folders)
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,

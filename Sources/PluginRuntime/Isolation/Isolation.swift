@@ -45,15 +45,15 @@ package final class Isolation: Sendable {
         case .off: .inProcess("isolation is off")
         case .require: .worker("isolation is required")
         case .auto:
-            if record.manifest?.requiresIsolation == true {
+            if record.manifest?.isolation.isRequired == true {
                 .worker("a plugin that requires isolation")
             } else if !isBundled(record) {
                 .worker("a third-party plugin")
             } else if origin == .network {
                 .worker("bytes from a network")
-            } else if record.manifest?.isInterruptible == false, limits.isShort {
+            } else if record.manifest?.isolation.isInterruptible == false, limits.isShort {
                 .worker("a time limit that this coder could overrun in one call")
-            } else if record.manifest?.survivesShortage == false, Machine.refusesMemory {
+            } else if record.manifest?.isolation.survivesShortage == false, Machine.refusesMemory {
                 .worker("memory may run out here, and this coder would end the process")
             } else {
                 .inProcess(origin == nil ? "a bundled coder" : "a bundled coder, and no bytes from a network")
@@ -63,7 +63,7 @@ package final class Isolation: Sendable {
 
     /// Whether a plugin belongs to this host and is in its installation folder.
     private func isBundled(_ record: PluginRecord) -> Bool {
-        guard record.isInstalled else { return false }
+        guard record.examination.isInstalled else { return false }
         let known = own.withLock { own in
             if let own { return own }
             let fresh = Set(catalogue().map(\.manifest.id))
@@ -77,7 +77,7 @@ package final class Isolation: Sendable {
     ///
     /// - Parameter program: the path of the worker program.
     package func plugin(_ record: PluginRecord, _ program: String) -> Result<IsolatedPlugin, PluginRefusal> {
-        guard let identity = record.identity else { return .failure(PluginRefusal(record.status)) }
+        guard let identity = record.examination.identity else { return .failure(PluginRefusal(record.status)) }
         if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
         do throws(PluginRefusal) {
             let fresh = try IsolatedPlugin(record, policy, quarantine, sandbox, groups, program: program)

@@ -21,6 +21,11 @@ final class Zygote: Sendable {
         case violation(Int)
         case unknown
 
+        /// An exit code above 128 means a signal that could not end the process; SIGKILL always can, so it is ignored.
+        init(exitCode code: Int32) {
+            self = code > 128 && code != 128 + SIGKILL ? .signal(code - 128) : .exit(code)
+        }
+
         package var text: String {
             switch self {
             case .signal(let number): "crashed (\(SignalName.of(number)))"
@@ -338,10 +343,7 @@ final class Zygote: Sendable {
         guard Int32(channel.header.type) == ISO_ENDED, let ended = channel.load(iso_ended.self) else { return false }
         // Reports that were not queried belong to workers that the host ended.
         if state.endings.count > 256 { state.endings.removeAll() }
-        // An exit code above 128 means a signal that could not end the process; SIGKILL always can, so it is ignored.
-        let reportedSignal = ended.exit_code > 128 && ended.exit_code != 128 + SIGKILL ? ended.exit_code - 128 : 0
-        let signal = ended.signal != 0 ? ended.signal : reportedSignal
-        state.endings[ended.worker] = signal != 0 ? .signal(signal) : .exit(ended.exit_code)
+        state.endings[ended.worker] = ended.signal != 0 ? .signal(ended.signal) : Ending(exitCode: ended.exit_code)
         return true
     }
 
@@ -354,8 +356,9 @@ final class Zygote: Sendable {
     /// Returns how a worker ended whose socket is closed.
     package func ending(of worker: Worker) -> Ending {
         if cannotFork {
-            _ = process.ending()
-            return state.withLock { $0.guardian.violation() }.map { .violation($0) } ?? .unknown
+            // The process is the worker, and the guardian ends as it did.
+            let ending = process.ending()
+            return state.withLock { $0.guardian.violation() }.map { .violation($0) } ?? ending ?? .unknown
         }
         return state.withLock { state in
             // A zygote can withhold its report, and on an overloaded machine the report takes time.

@@ -128,6 +128,19 @@ import Testing
         #expect(try host.manager.decode(Self.image).info.size == PixelSize(2, 1))
     }
 
+    @Test func `that is killed repeats a smaller image or a part`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
+        let host = try Self.host("none", folder, as: file)
+        var part = DecodeOptions()
+        part.region = PixelRect(x: 1, y: 0, width: 1, height: 1)
+        for options in [DecodeOptions.thumbnail(PixelSize(1, 1)), part] {
+            let session = try host.manager.openSession(Self.image)
+            killProcess(try #require(processes(named: file).last))
+            #expect(try session.decodeImage(options).pixels.size == PixelSize(1, 1))
+        }
+    }
+
     @Test func `is not blamed for processes that another user ends`() throws {
         let folder = TemporaryDirectory()
         let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
@@ -137,6 +150,37 @@ import Testing
             for process in processes(named: file) { killProcess(process) }
         }
         #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .loaded)
+    }
+
+    /// A plugin that starts a thread in `init`: its process cannot fork and becomes the worker.
+    @Test func `that cannot fork is not blamed for a worker that another user ends`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
+        let host = try Self.host("thread-of-init", folder, as: file)
+        for _ in 0..<4 {
+            let session = try host.manager.openSession(Self.image)
+            let all = processes(named: file)
+            try #require(!all.isEmpty)
+            for process in all { killProcess(process) }
+            #expect(try session.decodeImage().size == PixelSize(2, 1))
+        }
+        #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .ready)
+    }
+
+    @Test(arguments: [
+        (statement: "__builtin_trap();", says: "crashed (SIGILL) while it decoded"),
+        // The exit code that a shell reports for SIGKILL.
+        (statement: "_exit(137);", says: "ended the process (exit code 137) while it decoded"),
+    ])
+    func `that cannot fork is blamed for its own end`(statement: String, says: String) throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host("thread-of-init", folder, flags: ["-DAFTER_THREAD=\(statement)"])
+        for _ in 0..<3 {
+            let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.image) })
+            #expect(error.code == .pluginCrashed)
+            #expect(error.message.contains(says), "\(error)")
+        }
+        #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .quarantined)
     }
 
     @Test func `that ignores a cancellation is ended`() throws {

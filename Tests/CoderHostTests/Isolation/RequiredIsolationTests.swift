@@ -38,7 +38,7 @@ import Testing
         let folder = try folder()
         let host = testHost(folder.path)
         var record = try #require(host.plugins.first)
-        record.isInstalled = isInstalled
+        record.examination.isInstalled = isInstalled
         func choice(_ mode: IsolationPolicy.Mode) -> Isolation.Choice {
             Isolation(IsolationPolicy(mode), Quarantine(folder: nil), catalogue: { [] })
                 .choice(record, origin, .default)
@@ -53,7 +53,7 @@ import Testing
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
         var record = try #require(testHost(folder.path).plugins.first)
-        record.isInstalled = true
+        record.examination.isInstalled = true
 
         let choice = Isolation(IsolationPolicy(.auto), Quarantine(folder: nil), catalogue: { [] })
             .choice(record, .local, .default)

@@ -121,17 +121,17 @@ import Testing
         let hash = try contentHash(of: path)
         _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
         var record = try record(folder, trust: [trust.path])
-        try #require(record.status.state == .ready && record.grounds == .content(hash))
+        try #require(record.status.state == .ready && record.examination.grounds == .content(hash))
 
         #expect(try SealedPlugin(record).hash() == hash)
 
         // As if the file had been replaced within one clock tick.
-        record.grounds = .content(try #require(ContentHash([UInt8](repeating: 1, count: 32))))
+        record.examination.grounds = .content(try #require(ContentHash([UInt8](repeating: 1, count: 32))))
         #expect(throws: PluginRefusal.changed) { try SealedPlugin(record) }
-        record.grounds = .none
+        record.examination.grounds = .none
         #expect(throws: PluginRefusal.changed) { try SealedPlugin(record) }
-        record.grounds = .content(hash)
-        record.manifestText = []
+        record.examination.grounds = .content(hash)
+        record.examination.manifestText = []
         #expect(throws: PluginRefusal.changed) { try SealedPlugin(record) }
     }
 

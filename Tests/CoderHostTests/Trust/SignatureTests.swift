@@ -104,7 +104,7 @@ import Testing
         #expect(plugin.status.state == .ready)
         #expect(plugin.tier == .signed)
         #expect(plugin.signature == .valid(signed.own.id))
-        #expect(plugin.grounds == .content(signed.hash))
+        #expect(plugin.examination.grounds == .content(signed.hash))
         #expect(plugin.warnings.isEmpty)
     }
 

@@ -15,5 +15,9 @@ static void *work(void *nothing) {
 #define ON_DECODE                                                                                                      \
     const int mine = ++asked;                                                                                          \
     for (int tries = 0; answered < mine; usleep(100))                                                                  \
-        if (tries++ == 5000) return fail(&d->base, error, CPI_INTERNAL, "the thread of init does not answer");
+        if (tries++ == 5000) return fail(&d->base, error, CPI_INTERNAL, "the thread of init does not answer");        \
+    AFTER_THREAD
+#ifndef AFTER_THREAD
+#define AFTER_THREAD
+#endif
 #include "plugin.h"

@@ -4,8 +4,7 @@ internal import PNGCodec
 
 /// Encodes APNG, one frame at a time; writes only the changed part of each frame.
 public final class APNGEncoder: ImageEncoder {
-    private let options: CoderOptions
-    private let host: HostServices
+    private let session: EncoderSession
     private let effort: EncodingEffort
     private var info: ImageInfo?
     private var blobs: [MetadataBlob] = []
@@ -13,15 +12,20 @@ public final class APNGEncoder: ImageEncoder {
     private var encoder: FrameEncoder?
     private var history: CanvasHistory
     private var delays = DelayFitter()
-    private var frameCount = 0
-    private var isAnimation = false
     private var sink: ByteSink?
-    /// Whether the encoder writes the palette again at the end.
-    private var hasReservedPalette = false
+    private var output = Output()
+
+    /// The state of the file.
+    private struct Output {
+        /// The number of frames that the host added.
+        var frameCount = 0
+        var isAnimation = false
+        /// Whether the encoder writes the palette again at the end.
+        var hasReservedPalette = false
+    }
 
     public init(_ session: EncoderSession) throws(CoderError) {
-        options = session.options
-        host = session.host
+        self.session = session
         effort = try EncodingEffort(session.options)
         history = CanvasHistory(host: session.host)
         guard ["auto", "never", "always"].contains(paletteMode) else {
@@ -51,7 +55,7 @@ public final class APNGEncoder: ImageEncoder {
         }
         self.info = info
         self.sink = sink
-        queue = FrameQueue(sink, host: host)
+        queue = FrameQueue(sink, host: session.host)
     }
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
@@ -65,12 +69,12 @@ public final class APNGEncoder: ImageEncoder {
             throw CoderError(.misuse, "the surface does not have the size or format of the image")
         }
         let (delay, isExact) = delays.fit(frame.duration)
-        defer { frameCount += 1 }
+        defer { output.frameCount += 1 }
         guard let encoder else { return try addFirst(surface, delay, info, queue) }
         guard let shown = history.shown, let last = queue.frames.last else {
             throw CoderError(.misuse, "more than one frame for an image declared as a still")
         }
-        if let rect = try FrameDifference.rect(of: surface, from: shown, host: host) {
+        if let rect = try FrameDifference.rect(of: surface, from: shown, host: session.host) {
             try add(surface, changed: rect, after: last, delay, encoder, queue)
         } else if isExact, let sum = last.delay.adding(delay) {
             queue.updateLast { $0.delay = sum }
@@ -81,7 +85,7 @@ public final class APNGEncoder: ImageEncoder {
     }
 
     public func finish() throws(CoderError) {
-        guard let info, let queue, let encoder, frameCount > 0 else {
+        guard let info, let queue, let encoder, output.frameCount > 0 else {
             throw CoderError(.misuse, "the image has no frame")
         }
         if !queue.isOpen {
@@ -92,12 +96,12 @@ public final class APNGEncoder: ImageEncoder {
             try open(queue, encoder, info, isAnimated: queue.frames.count > 1)
         }
         try queue.finish()
-        if isAnimation {
+        if output.isAnimation {
             warnOfTime()
         } else if info.isAnimated {
-            host.warn("a single frame is written as a still, without duration and loop count")
+            session.host.warn("a single frame is written as a still, without duration and loop count")
         }
-        if hasReservedPalette {
+        if output.hasReservedPalette {
             // Now with the colors that were added after the first frames were written.
             try sink?.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)
         }
@@ -115,10 +119,10 @@ public final class APNGEncoder: ImageEncoder {
         if paletteMode != "never", info.nativeFormat.bits == 8, info.nativeFormat.channels.count > 2 {
             let colors = try GrowingPalette(hasHole: !isAlone)
             let isOpaque = !info.nativeFormat.hasTransparency
-            if try colors.add(surface, canvas, isOpaque: isOpaque, host: host) { palette = colors }
+            if try colors.add(surface, canvas, isOpaque: isOpaque, host: session.host) { palette = colors }
         }
         if palette == nil, paletteMode == "always" { throw Self.tooManyColors }
-        let encoder = try FrameEncoder(info, effort: effort, palette: palette, host: host)
+        let encoder = try FrameEncoder(info, effort: effort, palette: palette, host: session.host)
         self.encoder = encoder
         if isAlone { encoder.shrinkIndices() }
         let plan = FramePlan(disposal: .keep, base: nil, rect: canvas, hasHoles: false, filters: 0)
@@ -140,7 +144,7 @@ public final class APNGEncoder: ImageEncoder {
     ) throws(CoderError) {
         guard let info else { return }
         if let palette = encoder.palette,
-            try !palette.add(surface, rect, isOpaque: encoder.isSurelyOpaque, host: host)
+            try !palette.add(surface, rect, isOpaque: encoder.isSurelyOpaque, host: session.host)
         {
             if paletteMode == "always" { throw Self.tooManyColors }
             try leavePalette(encoder, info, queue)
@@ -159,7 +163,7 @@ public final class APNGEncoder: ImageEncoder {
         if !queue.isOpen, queue.heldBytes > FrameQueue.window {
             // Too much memory to keep waiting. Only `always` promises that no more colors come.
             guard paletteMode == "always" else { return try leavePalette(encoder, info, queue) }
-            hasReservedPalette = true
+            output.hasReservedPalette = true
             try open(queue, encoder, info, isAnimated: true)
         }
     }
@@ -183,7 +187,7 @@ public final class APNGEncoder: ImageEncoder {
     ) throws(CoderError) {
         guard !encoder.layout.hasAlpha, encoder.layout.depth == 8, queue.frames.count == 1, let shown = history.shown
         else { return }
-        let coverage = try FrameDifference.coverage(of: surface, from: shown, in: rect, host: host)
+        let coverage = try FrameDifference.coverage(of: surface, from: shown, in: rect, host: session.host)
         guard coverage.isChangedOpaque, coverage.unchanged > coverage.changed else { return }
         var plan = FramePlan(
             disposal: .keep, base: shown, rect: rect, hasHoles: false, filters: EncodingEffort.adaptive)
@@ -233,7 +237,7 @@ public final class APNGEncoder: ImageEncoder {
 
     private func planner(_ encoder: FrameEncoder, _ info: ImageInfo, canHaveHoles: Bool) -> FramePlanner {
         FramePlanner(
-            host: host, effort: effort, canHaveHoles: canHaveHoles, isTransparent: !encoder.isOpaque,
+            host: session.host, effort: effort, canHaveHoles: canHaveHoles, isTransparent: !encoder.isOpaque,
             isIndexed: encoder.layout.isIndexed)
     }
 
@@ -246,8 +250,8 @@ public final class APNGEncoder: ImageEncoder {
         if isAnimated, sink?.isSeekable != true {
             throw CoderError(.misuse, "an APNG animation needs a seekable output")
         }
-        isAnimation = isAnimated
-        let bytes = try preamble(encoder, info, isReserved: hasReservedPalette, host: host)
+        output.isAnimation = isAnimated
+        let bytes = try preamble(encoder, info, isReserved: output.hasReservedPalette, host: session.host)
         try queue.open(bytes, plays: isAnimated ? plays(info.loopCount) : nil, converting: convert)
     }
 
@@ -264,15 +268,17 @@ public final class APNGEncoder: ImageEncoder {
     private func plays(_ count: LoopCount) -> UInt32 {
         let plays = count.plays
         // The largest PNG integer (3rd edition, 7.1).
-        if plays > Int(Int32.max) { host.warn("APNG cannot be played more than \(Int32.max) times") }
+        if plays > Int(Int32.max) { session.host.warn("APNG cannot be played more than \(Int32.max) times") }
         return UInt32(min(max(plays, 0), Int(Int32.max)))
     }
 
-    private var paletteMode: String { options.string("apng.palette") ?? "auto" }
+    private var paletteMode: String { session.options.string("apng.palette") ?? "auto" }
 
     private func warnOfTime() {
-        if delays.hasRounded { host.warn("a duration was rounded: APNG stores it as a fraction of two 16-bit numbers") }
-        if delays.hasCut { host.warn("APNG shows a frame for at most 65535 s: a longer duration was cut") }
+        if delays.hasRounded {
+            session.host.warn("a duration was rounded: APNG stores it as a fraction of two 16-bit numbers")
+        }
+        if delays.hasCut { session.host.warn("APNG shows a frame for at most 65535 s: a longer duration was cut") }
     }
 
     private static var tooManyColors: CoderError {

@@ -18,10 +18,15 @@ internal import ImageModel
     private let colors: UnsafeMutablePointer<UInt64>
     private let isInterlaced: Bool
     private let isCoarse: Bool
-    private var pass = 0
-    private var row = 0
-    private var column = 0
+    private var cursor = Cursor()
     private var changedRows = 0..<0
+
+    /// The place of the next pixel.
+    private struct Cursor {
+        var pass = 0
+        var row = 0
+        var column = 0
+    }
 
     /// Every 8th row from 0, every 8th from 4, every 4th from 2, every 2nd from 1 (appendix E).
     private static let passes = [
@@ -66,8 +71,8 @@ internal import ImageModel
         left -= count
         let bytesPerPixel = format.bytesPerPixel
         while count > 0 {
-            let part = min(count, size.width - column)
-            let place = unsafe target + row * stride + column * bytesPerPixel
+            let part = min(count, size.width - cursor.column)
+            let place = unsafe target + cursor.row * stride + cursor.column * bytesPerPixel
             if bytesPerPixel == 4 {
                 unsafe mapFour(next, part, to: place)
             } else {
@@ -75,9 +80,9 @@ internal import ImageModel
             }
             unsafe next += part
             count -= part
-            column += part
-            note(row..<row + 1)
-            if column == size.width { endRow() }
+            cursor.column += part
+            note(cursor.row..<cursor.row + 1)
+            if cursor.column == size.width { endRow() }
         }
     }
 
@@ -85,11 +90,11 @@ internal import ImageModel
     func clearRest(of surface: borrowing Surface, to color: UInt32 = 0, keepsCoarse: Bool) {
         precondition(isPainting(surface))
         // In the first pass all rows below the current one are empty; in later passes none.
-        if keepsCoarse, isCoarse, pass > 0 { return }
+        if keepsCoarse, isCoarse, cursor.pass > 0 { return }
         while left > 0 {
-            let part = size.width - column
+            let part = size.width - cursor.column
             let bytesPerPixel = format.bytesPerPixel
-            let start = unsafe target + row * stride + column * bytesPerPixel
+            let start = unsafe target + cursor.row * stride + cursor.column * bytesPerPixel
             if bytesPerPixel == 4 {
                 for pixel in 0..<part {
                     unsafe start.storeBytes(of: color.littleEndian, toByteOffset: 4 * pixel, as: UInt32.self)
@@ -97,7 +102,7 @@ internal import ImageModel
             } else {
                 unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: part * bytesPerPixel)
             }
-            note(row..<row + 1)
+            note(cursor.row..<cursor.row + 1)
             left -= part
             nextRow()
         }
@@ -107,27 +112,27 @@ internal import ImageModel
 
     private func endRow() {
         if isCoarse {
-            let end = min(size.height, row + Self.passes[pass].fills)
-            let start = unsafe target + row * stride
-            for below in row + 1..<max(row + 1, end) {
+            let end = min(size.height, cursor.row + Self.passes[cursor.pass].fills)
+            let start = unsafe target + cursor.row * stride
+            for below in cursor.row + 1..<max(cursor.row + 1, end) {
                 unsafe (target + below * stride).copyMemory(
                     from: start, byteCount: size.width * format.bytesPerPixel)
             }
-            note(row..<end)
+            note(cursor.row..<end)
         }
         nextRow()
     }
 
     private func nextRow() {
-        column = 0
+        cursor.column = 0
         guard isInterlaced else {
-            row += 1
+            cursor.row += 1
             return
         }
-        row += Self.passes[pass].step
-        while row >= size.height, pass < 3 {
-            pass += 1
-            row = Self.passes[pass].first
+        cursor.row += Self.passes[cursor.pass].step
+        while cursor.row >= size.height, cursor.pass < 3 {
+            cursor.pass += 1
+            cursor.row = Self.passes[cursor.pass].first
         }
     }
 

@@ -48,11 +48,16 @@ internal import ImageModel
     /// The end of the output that the strings of a full table use; 0 while the table is not full.
     private var kept = 0
     private var inputEnd = 0
-    /// The position of the next byte in the source.
-    private var position = 0
-    /// The number of bytes left in the data block.
-    private var blockLeft = 0
-    private var isBehindLastBlock = false
+    private var blocks = Blocks()
+
+    /// The place in the data blocks of the source.
+    private struct Blocks {
+        /// The position of the next byte in the source.
+        var position = 0
+        /// The number of bytes left in the data block.
+        var left = 0
+        var isBehindLast = false
+    }
 
     private struct State {
         var bits: UInt64 = 0
@@ -98,8 +103,8 @@ internal import ImageModel
         state = State()
         state.end = Self.literals
         clear(&state)
-        (inputEnd, position, blockLeft) = (0, offset, 0)
-        isBehindLastBlock = false
+        (inputEnd, blocks.position, blocks.left) = (0, offset, 0)
+        blocks.isBehindLast = false
 
         let most = Self.rewindsBehind + Self.mostStrings + Self.batch
         let needed = Self.literals + min(pixelCount, most) + Self.longestString + Self.slack
@@ -144,7 +149,7 @@ internal import ImageModel
                 state.bitCount += 8
             }
             if state.bitCount < state.codeSize {
-                guard refill(&state, from: source, upTo: end) else { return isBehindLastBlock ? .ended : .cut }
+                guard refill(&state, from: source, upTo: end) else { return blocks.isBehindLast ? .ended : .cut }
                 continue
             }
             if let outcome = step(&state) { return outcome }
@@ -286,9 +291,9 @@ internal import ImageModel
     private func refill(_ state: inout State, from source: ByteSource, upTo end: Int) -> Bool {
         inputEnd = 0
         state.place = 0
-        while inputEnd < Self.inputSize, position < end, !isBehindLastBlock {
+        while inputEnd < Self.inputSize, blocks.position < end, !blocks.isBehindLast {
             // At most as many bytes as fit, though some of them are block lengths.
-            let range = position..<min(end, position + Self.inputSize - inputEnd)
+            let range = blocks.position..<min(end, blocks.position + Self.inputSize - inputEnd)
             source.withBytes(range) { bytes in
                 unsafe bytes.withUnsafeBytes { unsafe unblock($0) }
             }
@@ -299,22 +304,22 @@ internal import ImageModel
     private func unblock(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while offset < bytes.count {
-            if blockLeft == 0 {
-                blockLeft = unsafe Int(bytes[offset])
+            if blocks.left == 0 {
+                blocks.left = unsafe Int(bytes[offset])
                 offset += 1
-                if blockLeft == 0 {
-                    isBehindLastBlock = true
+                if blocks.left == 0 {
+                    blocks.isBehindLast = true
                     break
                 }
             }
-            let count = min(blockLeft, bytes.count - offset)
+            let count = min(blocks.left, bytes.count - offset)
             if count == 0 { break }
             unsafe UnsafeMutableRawPointer(input + inputEnd).copyMemory(
                 from: bytes.baseAddress! + offset, byteCount: count)
             inputEnd += count
             offset += count
-            blockLeft -= count
+            blocks.left -= count
         }
-        position += offset
+        blocks.position += offset
     }
 }

@@ -34,19 +34,26 @@ struct FrameCanvas {
     var next: [UInt32]
     /// By position: the index into the palette of the frame.
     var indices: [UInt8]
-    /// Whether a pixel of `source` is transparent.
-    var hasHoles = false
+    private(set) var transparency: Transparency
     /// Where `next` differs from `source`; computed on demand.
     var nextChange: ChangedRect?
     /// Where `source` differs from `prior`, if known.
     var knownChange: ChangedRect?
-    private(set) var nextHasHoles = false
-    let mayHaveHoles: Bool
+
+    /// Where pixels are transparent.
+    struct Transparency {
+        /// Whether frames have an alpha channel.
+        let isPossible: Bool
+        /// Whether a pixel of `source` is.
+        var isInSource = false
+        /// Whether a pixel of `next` is.
+        var isInNext = false
+    }
 
     init(width: Int, height: Int, mayHaveHoles: Bool) {
         self.width = width
         self.height = height
-        self.mayHaveHoles = mayHaveHoles
+        transparency = Transparency(isPossible: mayHaveHoles)
         let count = width * height
         let empty = [UInt32](repeating: ColorTable.transparent, count: count)
         (source, prior, shown, next) = (empty, empty, empty, empty)
@@ -83,7 +90,7 @@ struct FrameCanvas {
     /// Compares a frame that was just read into `next` with the frame before it; returns whether they differ.
     mutating func examine() -> Bool {
         nextChange = difference(next, source)
-        nextHasHoles = mayHaveHoles && PixelRows.opaque(next, in: 0..<next.count) < next.count
+        transparency.isInNext = transparency.isPossible && PixelRows.opaque(next, in: 0..<next.count) < next.count
         return nextChange != nil
     }
 
@@ -92,7 +99,7 @@ struct FrameCanvas {
     /// - Parameter isKept: whether `prior` is the frame encoded before it.
     mutating func promote(isKept: Bool) {
         swap(&source, &next)
-        hasHoles = nextHasHoles
+        transparency.isInSource = transparency.isInNext
         knownChange = isKept ? nextChange : nil
     }
 

@@ -13,7 +13,7 @@ extension FrameCanvas {
     /// - Parameter changed: the part of the frame that is drawn.
     /// - Parameter mayRestore: whether the disposal may restore the canvas before the frame.
     func chooseDisposal(_ changed: ChangedRect?, mayRestore: Bool) -> FrameDisposal {
-        guard nextHasHoles, let holes = holes(from: source, to: next) else { return FrameDisposal() }
+        guard transparency.isInNext, let holes = holes(from: source, to: next) else { return FrameDisposal() }
         guard let cleared = ChangedRect.union(changed, holes) else { return FrameDisposal() }
         if mayRestore, changed != nil, self.holes(from: prior, to: next) == nil {
             // Compares the number of pixels that have to be drawn again.

@@ -10,13 +10,19 @@ struct FrameStream {
     private let host: HostServices
     private let packer = LZWPacker()
     private var chooser: PaletteChooser
-    private var global: ColorTable?
+    private var shared = SharedPalette()
     /// Nil if distances are measured in RGB.
     private var keys: FrameKeys?
-    /// The number of colors for which the global palette has room.
-    private var capacity = 0
     /// Whether the viewer's canvas equals the source exactly.
     private var isExact = true
+
+    /// The palette of the whole file.
+    private struct SharedPalette {
+        /// Nil before the first frame.
+        var table: ColorTable?
+        /// The number of colors for which it has room.
+        var capacity = 0
+    }
 
     init(_ settings: GIFSettings, _ info: ImageInfo, extensions: [UInt8], sink: ByteSink, host: HostServices) {
         self.settings = settings
@@ -31,7 +37,7 @@ struct FrameStream {
     ///
     /// - Returns: whether `prior` is now that frame.
     mutating func encode(_ canvas: inout FrameCanvas, delay: Int, hasNext: Bool) throws(CoderError) -> Bool {
-        let isFirst = global == nil
+        let isFirst = shared.table == nil
         if !isExact, settings.palette != .global, canvas.hasFewColors(limit: min(settings.colors, 255)) {
             canvas.prior = canvas.shown
             canvas.knownChange = nil
@@ -44,7 +50,7 @@ struct FrameStream {
             ? canvas.chooseDisposal(changed, mayRestore: delay <= GIFOutput.longestDelay) : FrameDisposal()
         // The rectangle must include the pixels that the disposal clears.
         guard let rect = ChangedRect.union(changed, chosen.cleared) else {
-            try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
+            try output.lengthen(by: delay, skip: shared.table?.transparentIndex, packer)
             swap(&canvas.prior, &canvas.source)
             return true
         }
@@ -52,13 +58,14 @@ struct FrameStream {
         let dither = settings.dither == .auto ? (isStill ? .diffusion : .none) : settings.dither
         chooser.isTolerant = dither == .none
         var palette: FramePalette
-        if let global, settings.palette != .local, isExact,
-            let table = chooser.grown(global, for: canvas, in: rect, capacity: capacity)
+        if let global = shared.table, settings.palette != .local, isExact,
+            let table = chooser.grown(global, for: canvas, in: rect, capacity: shared.capacity)
         {
             palette = FramePalette(table: table, isGlobal: true)
         } else {
             palette = chooser.palette(
-                for: canvas, in: rect, global: global, capacity: capacity, hasLater: hasNext, isExact: isExact)
+                for: canvas, in: rect, global: shared.table, capacity: shared.capacity, hasLater: hasNext,
+                isExact: isExact)
         }
         var drawn: ChangedRect? = rect
         if let nearest = palette.nearest {
@@ -81,9 +88,9 @@ struct FrameStream {
             FrameIndexer.exact(&canvas, in: rect, palette.table)
         }
         if isFirst { try start(palette.table, isStill: isStill) }
-        if palette.isGlobal { global = palette.table }
+        if palette.isGlobal { shared.table = palette.table }
         guard let drawn else {
-            try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
+            try output.lengthen(by: delay, skip: shared.table?.transparentIndex, packer)
             if chosen.disposal != .keep { return false }
             swap(&canvas.prior, &canvas.source)
             return true
@@ -103,7 +110,7 @@ struct FrameStream {
 
     /// Writes the colors of later frames into the global palette.
     func end() throws(CoderError) {
-        if let global, capacity > 0 { try output.end(global) }
+        if let global = shared.table, shared.capacity > 0 { try output.end(global) }
     }
 
     // MARK: Parts
@@ -119,7 +126,7 @@ struct FrameStream {
             let isSmall = info.size.width * info.size.height < 1 << 14
             let count = table.colors.count
             bits = count > 32 || isSmall ? max(bits, min(most, FramePalette.bits(2 * count))) : most
-            capacity = min(1 << bits, settings.colors + 1)
+            shared.capacity = min(1 << bits, settings.colors + 1)
         }
         var plays: Int?
         switch info.loopCount {
@@ -149,8 +156,9 @@ struct FrameStream {
         let bits = max(2, FramePalette.bits(Int(symbols.max() ?? 0) + 1))
         let isLossy = palette.tolerance > 0
         let choices = PixelChoices(
-            source: canvas.source, prior: canvas.prior, shown: canvas.shown, wanted: keys?.source ?? canvas.source,
-            seen: keys?.shown ?? canvas.shown, table: palette.table, nearest: isLossy ? palette.nearest : nil,
+            source: canvas.source, prior: canvas.prior, shown: canvas.shown,
+            keys: PixelChoices.Keys(source: keys?.source ?? canvas.source, shown: keys?.shown ?? canvas.shown),
+            table: palette.table, nearest: isLossy ? palette.nearest : nil,
             tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect, canvasWidth: canvas.width)
         let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
         choices.closeGaps(&symbols)
@@ -161,7 +169,7 @@ struct FrameStream {
         } else {
             try output.write(packing.smallest(&symbols))
         }
-        if left > 0 { try output.hold(left, rect, disposal, skip: global?.transparentIndex, packer) }
+        if left > 0 { try output.hold(left, rect, disposal, skip: shared.table?.transparentIndex, packer) }
         return symbols
     }
 }

@@ -40,7 +40,7 @@ struct PaletteChooser {
         count(canvas, rect)
         let counted = histogram.points()
         let pixels = max(1, counted.reduce(0) { $0 + $1.w })
-        guard let global else { return first(counted, pixels, needsSkip: hasLater || canvas.hasHoles) }
+        guard let global else { return first(counted, pixels, needsSkip: hasLater || canvas.transparency.isInSource) }
         let limit = min(settings.colors, 255)
         if settings.palette != .global, isExact, histogram.isExact, counted.count <= limit {
             var table = ColorTable([ColorTable.transparent])
@@ -97,7 +97,7 @@ struct PaletteChooser {
 
     /// Counts the colors of the changed pixels.
     private mutating func count(_ canvas: FrameCanvas, _ rect: ChangedRect) {
-        hasHoles = canvas.hasHoles
+        hasHoles = canvas.transparency.isInSource
         histogram.removeAll()
         for y in rect.rows {
             var (last, count) = (ColorTable.transparent, UInt32(0))

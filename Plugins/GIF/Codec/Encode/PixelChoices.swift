@@ -7,9 +7,7 @@ struct PixelChoices {
     /// The frame that `shown` was drawn for: an equal pixel stays exactly as shown.
     let prior: [UInt32]
     let shown: [UInt32]
-    /// Keys of `source` and `shown`.
-    let wanted: [UInt32]
-    let seen: [UInt32]
+    let keys: Keys
     let table: ColorTable
     /// Nil if every pixel has its own color.
     let nearest: NearestColors?
@@ -20,10 +18,19 @@ struct PixelChoices {
     let rect: ChangedRect
     let canvasWidth: Int
 
+    /// The colors as the metric compares them.
+    struct Keys {
+        /// By position: the key of `source`.
+        let source: [UInt32]
+        /// By position: the key of `shown`.
+        let shown: [UInt32]
+    }
+
     /// Allows no pixel another index.
     static func none() -> PixelChoices {
         PixelChoices(
-            source: [], prior: [], shown: [], wanted: [], seen: [], table: ColorTable([]), nearest: nil, tolerance: 0,
+            source: [], prior: [], shown: [], keys: Keys(source: [], shown: []), table: ColorTable([]), nearest: nil,
+            tolerance: 0,
             indexLimit: 0, rect: .pixel, canvasWidth: 1)
     }
 
@@ -97,10 +104,10 @@ struct PixelChoices {
                 body(own, 0)
             }
         } else if let nearest {
-            let wanted = wanted[place]
+            let wanted = keys.source[place]
             let limit = nearest.nearest(wanted).distance &+ tolerance
-            if let skip, taken != skip, seen[place] != ColorTable.transparent {
-                let distance = NearestColors.distance(seen[place], wanted)
+            if let skip, taken != skip, keys.shown[place] != ColorTable.transparent {
+                let distance = NearestColors.distance(keys.shown[place], wanted)
                 if distance <= limit { body(skip, distance) }
             }
             nearest.candidates(for: wanted, limit: limit) { index, distance in

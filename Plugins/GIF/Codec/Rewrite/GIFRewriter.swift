@@ -18,7 +18,7 @@ public struct GIFRewriter: ImageRewriter {
         }
         var scanner = GIFScanner(session.source, limits: session.limits)
         try scanner.readScreen()
-        let start = scanner.position
+        let start = scanner.walk.position
         try scanner.findFirstFrame()
 
         var edit = try GIFMetadataEdit(request)
@@ -26,9 +26,9 @@ public struct GIFRewriter: ImageRewriter {
             var walk = GIFBlockWalk(session.source, from: start, host: session.host)
             while let block = try walk.next() { edit.locate(block) }
         }
-        let packer = request.optimizes ? GIFFramePacker(session, globalPalette: scanner.globalPalette) : nil
+        let packer = request.optimizes ? GIFFramePacker(session, globalPalette: scanner.screen.globalPalette) : nil
         try GIFRewriting(session: session, edit: edit, packer: packer).write(from: start)
-        return RewriteOutcome(kept: PixelRect(scanner.canvas))
+        return RewriteOutcome(kept: PixelRect(scanner.screen.canvas))
     }
 }
 

@@ -105,7 +105,7 @@ struct JPEGEdit {
 
     /// Places segments at the first segment of their rank, or behind the last one of a lower rank.
     private mutating func insert(_ bytes: [UInt8], rank: Int, _ survey: JPEGSurvey) {
-        let place = survey.first[rank] ?? survey.last[...rank].max() ?? 2
+        let place = survey.leading.first[rank] ?? survey.leading.last[...rank].max() ?? 2
         insertions.append((place, rank, bytes))
     }
 

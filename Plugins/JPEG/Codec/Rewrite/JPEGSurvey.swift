@@ -13,9 +13,7 @@ struct JPEGSurvey {
     private(set) var metadataBytes = 0
     /// Whether there is metadata behind the first scan.
     private(set) var hasLateMetadata = false
-    /// The start of the first segment of each rank, and the end of the last one, among those before the first table.
-    private(set) var first: [Int?] = Array(repeating: nil, count: JPEGContent.rankCount)
-    private(set) var last: [Int] = Array(repeating: 2, count: JPEGContent.rankCount)
+    private(set) var leading = Leading()
     /// Whether the JFIF segments have a thumbnail.
     private(set) var hasThumbnail = false
     /// The index of further images.
@@ -24,6 +22,14 @@ struct JPEGSurvey {
     private(set) var packet: Range<Int>?
     /// Photoshop image resources, in the order of their segments.
     private(set) var resources: [Range<Int>] = []
+
+    /// The segments before the first table.
+    struct Leading {
+        /// The start of the first segment of each rank.
+        fileprivate(set) var first: [Int?] = Array(repeating: nil, count: JPEGContent.rankCount)
+        /// The end of the last segment of each rank.
+        fileprivate(set) var last: [Int] = Array(repeating: 2, count: JPEGContent.rankCount)
+    }
 
     /// A JFIF segment without a thumbnail.
     private static let jfifBody = 14
@@ -60,8 +66,8 @@ struct JPEGSurvey {
         metadataBytes += segment.bytes.count
         if scans > 0 { hasLateMetadata = true }
         if isLeading, let rank = content.rank {
-            first[rank] = first[rank] ?? segment.bytes.lowerBound
-            last[rank] = segment.bytes.upperBound
+            leading.first[rank] = leading.first[rank] ?? segment.bytes.lowerBound
+            leading.last[rank] = segment.bytes.upperBound
         }
         switch content {
         case .multiPicture where multiPicture == nil: multiPicture = segment

@@ -8,15 +8,9 @@ struct PNGFrameShrinker {
     private let file: PNGFile
     private let shrinking: PNGShrinking
 
-    /// The number of the next chunk in the source, and in the output.
-    private var sourceNumber: UInt32 = 0
-    private var number: UInt32 = 0
+    private var numbers = Numbers()
     private var frameCount = 0
-    /// The size in the last control chunk.
-    private var size: PixelSize
-    /// The handling of the chunks of the current frame; nil in front of its first one.
-    private var isShrunk: Bool?
-    private var isDefaultImage = false
+    private var frame: Frame
     private var hasDefaultImage = false
     /// The strategies that were best for the last frames.
     private var favorites: [RowShrinker.Strategy] = []
@@ -24,6 +18,21 @@ struct PNGFrameShrinker {
     /// The number of frames after which all strategies are tried again, not only the recent best ones.
     private static let thoroughEvery = 16
     private static let mostFavorites = 2
+
+    /// The numbers of the next chunk.
+    private struct Numbers {
+        var source: UInt32 = 0
+        var output: UInt32 = 0
+    }
+
+    /// The current frame.
+    private struct Frame {
+        /// The size in the last control chunk.
+        var size: PixelSize
+        /// The handling of its chunks; nil in front of the first one.
+        var isShrunk: Bool?
+        var isDefaultImage = false
+    }
 
     init(_ session: RewriteSession, _ inventory: PNGInventory) throws(CoderError) {
         self.session = session
@@ -33,7 +42,7 @@ struct PNGFrameShrinker {
                 source: session.source, options: session.options, limits: session.limits, host: session.host))
         _ = try file.readHeader()
         shrinking = try PNGShrinking(session.host)
-        size = inventory.size
+        frame = Frame(size: inventory.size)
     }
 
     /// Writes a chunk of a frame; for its first chunk, possibly the whole frame.
@@ -50,18 +59,18 @@ struct PNGFrameShrinker {
             try checkNumber(chunk)
             try writeData(chunk, to: &writer)
         default:
-            if hasDefaultImage || isShrunk != nil, !isDefaultImage { throw misplaced(chunk) }
-            isDefaultImage = true
+            if hasDefaultImage || frame.isShrunk != nil, !frame.isDefaultImage { throw misplaced(chunk) }
+            frame.isDefaultImage = true
             hasDefaultImage = true
             try writeData(chunk, to: &writer)
         }
     }
 
     private mutating func writeData(_ chunk: PNGChunk, to writer: inout PNGChunkWriter) throws(CoderError) {
-        if chunk.kind == .fdAT, isDefaultImage || frameCount == 0 { throw misplaced(chunk) }
-        if isShrunk == nil {
+        if chunk.kind == .fdAT, frame.isDefaultImage || frameCount == 0 { throw misplaced(chunk) }
+        if frame.isShrunk == nil {
             let stream = try shrunk(chunk)
-            isShrunk = stream != nil
+            frame.isShrunk = stream != nil
             if let stream {
                 if chunk.kind == .imageData {
                     try writer.write(.imageData, stream)
@@ -70,7 +79,7 @@ struct PNGFrameShrinker {
                 }
             }
         }
-        guard isShrunk == false else { return }
+        guard frame.isShrunk == false else { return }
         if chunk.kind == .imageData { try writer.copy(chunk) } else { try writer.copy(chunk, number: next()) }
     }
 
@@ -91,21 +100,20 @@ struct PNGFrameShrinker {
             throw .limit("total", allowed: limits.maxTotalPixels, requested: overflow ? .max : total)
         }
         var fields = ByteReader(session.source, at: chunk.data.lowerBound + 4)
-        size = PixelSize(Int(try fields.u32BE()), Int(try fields.u32BE()))
+        let size = PixelSize(Int(try fields.u32BE()), Int(try fields.u32BE()))
         let (x, y) = (Int(try fields.u32BE()), Int(try fields.u32BE()))
         let rect = PixelRect(x: x, y: y, width: size.width, height: size.height)
         guard !rect.isEmpty, PixelRect(inventory.size).contains(rect) else {
             throw .corrupt("a frame is empty or reaches outside the canvas", at: chunk.offset)
         }
-        isShrunk = nil
-        isDefaultImage = false
+        frame = Frame(size: size)
     }
 
     /// Returns the frame that begins with this chunk, if it becomes shorter.
     private mutating func shrunk(_ chunk: PNGChunk) throws(CoderError) -> [UInt8]? {
         let reader = PNGPixelReader(file, session: session, memory: MemoryReservation(session.host))
         let cursor = PNGCursor(session.source, at: chunk.offset, kind: chunk.kind, isFrame: true)
-        let pixels = try reader.stored(chunk.kind == .imageData ? inventory.size : size, cursor)
+        let pixels = try reader.stored(chunk.kind == .imageData ? inventory.size : frame.size, cursor)
         let layout = PNGLayout(colorType: inventory.colorType, depth: inventory.depth)
         let isThorough = frameCount % Self.thoroughEvery == 1 || favorites.isEmpty
         let best = try shrinking.shortest(
@@ -138,15 +146,15 @@ struct PNGFrameShrinker {
         }
         var fields = ByteReader(session.source, at: chunk.data.lowerBound)
         let found = try fields.u32BE()
-        guard found == sourceNumber else {
-            throw .corrupt("found chunk number \(found) instead of number \(sourceNumber)", at: chunk.offset)
+        guard found == numbers.source else {
+            throw .corrupt("found chunk number \(found) instead of number \(numbers.source)", at: chunk.offset)
         }
-        sourceNumber &+= 1
+        numbers.source &+= 1
     }
 
     private mutating func next() -> UInt32 {
-        defer { number &+= 1 }
-        return number
+        defer { numbers.output &+= 1 }
+        return numbers.output
     }
 
     private func misplaced(_ chunk: PNGChunk) -> CoderError {

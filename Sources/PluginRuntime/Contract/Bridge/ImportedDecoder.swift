@@ -11,7 +11,7 @@ package final class ImportedDecoder: FrameDecoder {
     private let id: String
     private let context: SessionContext
     private var info: ImageInfo?
-    /// The formats offered by the plugin, the same for all frames.
+    /// The formats that the plugin offers for the selected item; asked for once, because a worker needs a message.
     private var formats: [PixelFormat]?
     /// The row alignment of a surface in bytes, by format.
     private var alignments: [PixelFormat: Int] = [:]
@@ -62,7 +62,9 @@ package final class ImportedDecoder: FrameDecoder {
     /// Returns a format of the plugin; replaces an unknown format with the best one offered.
     private func known(_ native: cpi_pixel_format) throws(CoderError) -> PixelFormat {
         if let format = PixelFormat(native) { return format }
-        guard let format = PixelFormat.distinct(try offers()).first else { throw .unknown(native) }
+        let known = PixelFormat.distinct(try offers())
+        guard let format = known.first else { throw .unknown(native) }
+        formats = known
         if let stored = native.description { context.warn("\(stored) become \(format)") }
         return format
     }

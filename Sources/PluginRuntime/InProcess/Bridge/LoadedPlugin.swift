@@ -81,7 +81,7 @@ package import PluginCatalogue
 
     /// Loads the plugin of a record, or returns the earlier result.
     static func load(_ record: PluginRecord) -> Result<LoadedPlugin, PluginRefusal> {
-        guard let identity = record.identity, let manifest = record.manifest else {
+        guard let identity = record.examination.identity, let manifest = record.manifest else {
             return .failure(PluginRefusal(record.status))
         }
         if let outcome = outcome(of: identity) { return outcome }

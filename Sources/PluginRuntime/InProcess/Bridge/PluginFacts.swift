@@ -35,8 +35,8 @@ struct PluginFacts: Sendable, Hashable {
     func contradiction(with manifest: PluginManifest) -> String? {
         if id != manifest.id { return "its id is \(id), its manifest declares \(manifest.id)" }
         if version != manifest.version { return "it is version \(version), its manifest declares \(manifest.version)" }
-        if abiMinorNeeded != manifest.abiMinorNeeded {
-            return "it needs minor \(abiMinorNeeded), its manifest declares \(manifest.abiMinorNeeded)"
+        if abiMinorNeeded != manifest.abi.minorNeeded {
+            return "it needs minor \(abiMinorNeeded), its manifest declares \(manifest.abi.minorNeeded)"
         }
         if coders.count != manifest.coders.count {
             return "it has \(coders.count) coders, its manifest declares \(manifest.coders.count)"

@@ -50,7 +50,7 @@ final class SealedPlugin: Sendable {
     ///   - sealing: false simulates a kernel without sealed copies.
     ///   - interlude: called between opening and copying the file, for tests.
     init(_ record: PluginRecord, sealing: Bool, _ interlude: () -> Void) throws(PluginRefusal) {
-        guard let identity = record.identity else { throw PluginRefusal(record.status) }
+        guard let identity = record.examination.identity else { throw PluginRefusal(record.status) }
         let original: File
         do throws(SystemError) {
             original = try File(reading: record.path)
@@ -62,7 +62,7 @@ final class SealedPlugin: Sendable {
         size = identity.size
         self.record = record
         let copy: Result<File, SystemError> =
-            record.needsOrigin || !sealing ? .failure(SystemError(EPERM)) : try Self.copy(original, size)
+            record.examination.needsOrigin || !sealing ? .failure(SystemError(EPERM)) : try Self.copy(original, size)
         switch copy {
         case .success(let copy):
             file = copy
@@ -72,9 +72,9 @@ final class SealedPlugin: Sendable {
             file = original
             // The descriptor's path refers to this file even if its name is reused.
             let held = Self.name(original)
-            path = record.needsOrigin || FileStatus.of(held)?.identity != identity ? record.path : held
+            path = record.examination.needsOrigin || FileStatus.of(held)?.identity != identity ? record.path : held
             weakness =
-                record.needsOrigin
+                record.examination.needsOrigin
                 ? "it loads libraries from its own folder" : "this system cannot create a sealed copy (\(error))"
         }
         known = Mutex(nil)
@@ -87,19 +87,21 @@ final class SealedPlugin: Sendable {
     /// Checks a file without a sealed copy again after loading.
     func confirm() throws(PluginRefusal) {
         guard weakness != nil else { return }
-        guard FileStatus.of(record.path)?.identity == record.identity,
+        guard FileStatus.of(record.path)?.identity == record.examination.identity,
             (try? ContentHash(of: file, size: size)) == (try hash())
         else { throw .changed }
     }
 
     /// Checks that the bytes match the record.
     private func judge() throws(PluginRefusal) {
-        if case .content(let trusted) = record.grounds, try hash() != trusted { throw .changed }
-        guard record.grounds != .none, let image = try? ELFImage(file, size: size),
-            PluginScanner.manifestText(image) == record.manifestText
+        if case .content(let trusted) = record.examination.grounds, try hash() != trusted { throw .changed }
+        guard record.examination.grounds != .none, let image = try? ELFImage(file, size: size),
+            PluginScanner.manifestText(image) == record.examination.manifestText
         else { throw .changed }
         var gate = ELFGate()
-        if let problem = gate.examine(image, in: parentFolder(record.path), isTrusted: record.grounds == .place) {
+        if let problem = gate.examine(
+            image, in: parentFolder(record.path), isTrusted: record.examination.grounds == .place)
+        {
             throw PluginRefusal(.unsafeELF, problem.reason, problem.remedy)
         }
     }

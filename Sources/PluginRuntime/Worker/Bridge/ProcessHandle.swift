@@ -72,7 +72,7 @@ final class ProcessHandle: @unchecked Sendable {
         guard child > 0 else { return nil }
         let status = host_ending(child, 5000)
         if status < 0 { return nil }
-        return status > 128 ? .signal(status - 128) : .exit(status)
+        return status >= HOST_ENDED_BY ? .signal(status - HOST_ENDED_BY) : Zygote.Ending(exitCode: status)
     }
 
     /// Waits up to the timeout and returns whether the process has ended; true if that is unknown.

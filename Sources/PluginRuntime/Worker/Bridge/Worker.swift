@@ -25,25 +25,49 @@ package final class Worker: @unchecked Sendable {
     let plugin: IsolatedPlugin
     let channel: WorkerChannel
     let page: SharedPage
-    /// The process that forked this worker and reports its end.
-    let zygote: Zygote
-    private let process: ProcessHandle?
+    private let origin: Origin
     /// The memory limits of the process.
     let memory: WorkerMemory
-    /// The out-of-memory count of the control group before the fork.
-    private let shortages: Int
     private(set) var confinement: Confinement
-    private(set) var isUsable = true
-    private(set) var sessions = 0
-    /// The processor that the worker is bound to; -1 if it is not bound.
-    private(set) var processor: Int32 = -1
-    /// Whether the current session has produced an image or a file.
-    private(set) var hasWorked = false
-    /// Why the worker ended, for later calls.
-    private var failure: CoderError?
-    private var sequence: UInt32 = 0
-    /// The current operation.
-    private var phase = WorkerPhase(UInt16(ISO_READY))
+    private var life = Life()
+    private(set) var use = Use()
+    private var request = Request()
+
+    /// The processes behind the worker.
+    private struct Origin {
+        let zygote: Zygote
+        let process: ProcessHandle?
+        /// The out-of-memory count of the control group before the fork.
+        let shortages: Int
+    }
+
+    /// Whether the worker still runs.
+    private struct Life {
+        var isUsable = true
+        /// Why the worker ended, for later calls.
+        var failure: CoderError?
+    }
+
+    /// The sessions of the worker.
+    struct Use {
+        fileprivate(set) var sessions = 0
+        /// The processor that the worker is bound to; -1 if it is not bound.
+        fileprivate(set) var processor: Int32 = -1
+        /// Whether the current session has produced an image or a file.
+        fileprivate(set) var hasWorked = false
+    }
+
+    /// The latest request.
+    private struct Request {
+        var sequence: UInt32 = 0
+        var phase = WorkerPhase(UInt16(ISO_READY))
+    }
+
+    /// The process that forked this worker and reports its end.
+    var zygote: Zygote { origin.zygote }
+    var isUsable: Bool { life.isUsable }
+    private var process: ProcessHandle? { origin.process }
+    private var phase: WorkerPhase { request.phase }
 
     /// How long a plugin may continue after a cancellation.
     private static let graceAfterCancel: UInt64 = 80_000_000
@@ -59,13 +83,11 @@ package final class Worker: @unchecked Sendable {
     ) {
         self.number = number
         self.plugin = plugin
-        self.zygote = zygote
+        origin = Origin(zygote: zygote, process: process, shortages: zygote.shortages)
         self.channel = channel
         self.page = page
-        self.process = process
         self.memory = memory
         confinement = zygote.confinement
-        shortages = zygote.shortages
     }
 
     deinit {
@@ -75,13 +97,13 @@ package final class Worker: @unchecked Sendable {
 
     /// Ends the process.
     func end() {
-        isUsable = false
+        life.isUsable = false
         if process?.kill() != true { zygote.end() }
     }
 
     /// Waits until the process is sealed.
     func awaitReady(_ context: SessionContext) throws(CoderError) {
-        phase = WorkerPhase(UInt16(ISO_FORK))
+        request.phase = WorkerPhase(UInt16(ISO_FORK))
         var watch = Watch(context)
         let deadline = monotonicNow() + 5_000_000_000
         while monotonicNow() < deadline {
@@ -104,7 +126,7 @@ package final class Worker: @unchecked Sendable {
     // MARK: Calls
 
     /// Whether it may serve another session after this one.
-    var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
+    var mayServeAgain: Bool { use.sessions < plugin.sessionsPerWorker }
 
     /// Whether an idle worker is still running.
     var isStillThere: Bool { isUsable && channel.receive(milliseconds: 0) == .nothing }
@@ -115,12 +137,12 @@ package final class Worker: @unchecked Sendable {
     /// process on another processor takes longer than many requests. A plugin with threads needs several processors.
     func beginSession() {
         let bound = plugin.threads > 0 ? -1 : host_bound_processor()
-        if bound != processor {
+        if bound != use.processor {
             process?.shareProcessors()
-            processor = bound
+            use.processor = bound
         }
-        sessions += 1
-        hasWorked = false
+        use.sessions += 1
+        use.hasWorked = false
         page.setCancelled(false)
     }
 
@@ -130,9 +152,9 @@ package final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
-        guard isUsable else { throw failure ?? CoderError(.misuse, "the worker has ended") }
-        sequence &+= 1
-        phase = WorkerPhase(UInt16(type))
+        guard isUsable else { throw life.failure ?? CoderError(.misuse, "the worker has ended") }
+        request.sequence &+= 1
+        request.phase = WorkerPhase(UInt16(type))
         page.setDeadline(context.deadline)
         page.setWantsProgress(context.wantsProgress)
         var watch = Watch(context)
@@ -149,7 +171,7 @@ package final class Worker: @unchecked Sendable {
             }
             let header = channel.header
             guard header.session == number else { throw breach("a reply for session \(header.session)") }
-            guard header.sequence == sequence else { throw breach("a reply to another request") }
+            guard header.sequence == request.sequence else { throw breach("a reply to another request") }
             guard header.descriptors == 0 else { throw breach("unrequested descriptors") }
             switch Int32(header.type) {
             case ISO_LOG: try note(context)
@@ -176,7 +198,7 @@ package final class Worker: @unchecked Sendable {
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
                 if head.written > 0 { try write(&rest, to: sink, &head) }
                 if head.status == CPI_OK, [ISO_DECODE, ISO_FINISH, ISO_REWRITE, ISO_TRANSCODE].contains(type) {
-                    hasWorked = true
+                    use.hasWorked = true
                 }
                 return Reply(head: head, rest: rest)
             default: throw breach("a packet of kind \(header.type)")
@@ -195,7 +217,7 @@ package final class Worker: @unchecked Sendable {
             var header = iso_header()
             header.type = type
             header.session = number
-            header.sequence = sequence
+            header.sequence = request.sequence
             header.more = end < body.count ? 1 : 0
             var departure = WorkerChannel.Departure.waiting
             while departure == .waiting {
@@ -280,7 +302,7 @@ package final class Worker: @unchecked Sendable {
 
     /// Ends the process with an error that later calls throw too.
     private func end(_ reason: CoderError) -> CoderError {
-        failure = reason
+        life.failure = reason
         end()
         return reason
     }
@@ -306,7 +328,7 @@ package final class Worker: @unchecked Sendable {
     /// The error for a process that ended on its own.
     private func crash() -> CoderError {
         // A last report may be waiting in the socket.
-        isUsable = false
+        life.isUsable = false
         let ending = zygote.ending(of: self)
         process?.kill()
         if case .violation(let call) = ending { return forbidden(call) }
@@ -319,7 +341,7 @@ package final class Worker: @unchecked Sendable {
                 "the plugin tried to start a thread or a process while \(phase.text), which the sandbox forbids"
             error.hint = "the manifest must declare threads (isolation.threads)"
             plugin.failed(.violation, during: phase.kind)
-        case .signal(SIGKILL) where zygote.shortages > shortages:
+        case .signal(SIGKILL) where zygote.shortages > origin.shortages:
             error = CoderError(
                 .limitExceeded, "the plugin's workers together exceeded their memory limit",
                 hint: "raise the memory limit (--limits memory=BYTES) if the file is trusted")
@@ -335,7 +357,7 @@ package final class Worker: @unchecked Sendable {
                 hint: "raise the limits of this process (ulimit -v, ulimit -d), or free memory")
         default: plugin.failed(.crash, during: phase.kind)
         }
-        failure = error
+        life.failure = error
         return error
     }
 }

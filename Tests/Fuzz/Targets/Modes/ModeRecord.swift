@@ -227,7 +227,9 @@ struct ModeRecord {
         let seed = dice.next()
         withSession { session, record throws(CoderError) in
             let wanted = keepsFormat ? session.format : other
-            let format = record.manager.canEncode(to: wanted) ? wanted : "png"
+            let isAnimation =
+                session.knownFrameCount > 1 && record.manager.animationFormats.contains(wanted.id)
+            let format = isAnimation || record.manager.canEncode(to: wanted) ? wanted : "png"
             // HEIC and AVIF are slow to write.
             if ["heic", "avif"].contains(format), session.info.size.area ?? .max > 4096 { return }
             let first = try session.decodeFrame(0).pixels
@@ -235,7 +237,7 @@ struct ModeRecord {
             record.add("encoded as", format)
             let sink = MemorySink(limits: Self.limits)
             let metadata = try session.metadata()
-            if session.knownFrameCount > 1, record.manager.animationFormats.contains(format.id) {
+            if isAnimation {
                 let options = FuzzTarget.options(
                     of: record.manager.animationEncoders(for: format).first?.descriptor, &dice)
                 let encoder = try record.manager.makeAnimationEncoder(

@@ -4,45 +4,67 @@
 @safe final class LZWPacker {
     private static let slots = 16384
     private static let free = UInt32.max
-    private static let codes = 4096
+    private static let mostCodes = 4096
     /// Strings by prefix and pixel: the key in the upper 20 bits, the code in the lower 12.
     private let table: UnsafeMutablePointer<UInt32>
     /// The string without its last pixel.
     private let parents: UnsafeMutablePointer<UInt16>
-    /// The codes of runs of the most common index, by length; known up to ``runLength``.
+    /// The codes of runs of the most common index, by length; known up to ``Codes/longestRun``.
     private let runs: UnsafeMutablePointer<UInt16>
-    private var runLength = 1
-    private var common: UInt8 = 0
     private let block: UnsafeMutablePointer<UInt8>
-    private var blockCount = 0
-    private var minimumCodeSize = 0
-    private var patience: Int?
-    private var window = 512
-    /// Whether there were more strings than codes.
-    private(set) var wasFull = false
-    private var codeSize = 0
-    private var nextCode = 0
-    private var bits: UInt64 = 0
-    private var bitCount = 0
+    private var settings = Settings()
+    private var codes = Codes()
+    private var pending = Pending()
+    private var savings = Savings()
     /// The last string found: its code, the position of its first pixel, and its end.
     private var found = (code: -1, start: 0, end: 0)
-
-    // The savings of the dictionary: while it was filled, and since it is full.
-    private var clearPlace = 0
-    private var spent = 0
-    private var fillRate = 0.0
-    private var fullPlace = 0
-    private var fullCodes = 0
 
     /// The pending output: the code size, then data blocks.
     private(set) var bytes: [UInt8] = []
 
+    /// The settings of a frame; see ``start(minimumCodeSize:patience:window:common:)``.
+    private struct Settings {
+        var minimumCodeSize = 0
+        var patience: Int?
+        var window = 512
+        var common: UInt8 = 0
+    }
+
+    /// The codes since the last clear code.
+    private struct Codes {
+        var size = 0
+        var next = 0
+        /// The length of the longest run that has a code.
+        var longestRun = 1
+    }
+
+    /// The bits that are no byte yet, and the bytes in `block`.
+    private struct Pending {
+        var bits: UInt64 = 0
+        var bitCount = 0
+        var blockCount = 0
+    }
+
+    /// The savings of the dictionary: while it was filled, and since it is full.
+    private struct Savings {
+        /// Whether there were more strings than codes.
+        var wasFull = false
+        var clearPlace = 0
+        var spent = 0
+        var fillRate = 0.0
+        var fullPlace = 0
+        var fullCodes = 0
+    }
+
+    /// Whether there were more strings than codes.
+    var wasFull: Bool { savings.wasFull }
+
     init() {
         unsafe table = .allocate(capacity: Self.slots)
-        unsafe parents = .allocate(capacity: Self.codes)
-        unsafe parents.initialize(repeating: 0, count: Self.codes)
-        unsafe runs = .allocate(capacity: Self.codes)
-        unsafe runs.initialize(repeating: 0, count: Self.codes)
+        unsafe parents = .allocate(capacity: Self.mostCodes)
+        unsafe parents.initialize(repeating: 0, count: Self.mostCodes)
+        unsafe runs = .allocate(capacity: Self.mostCodes)
+        unsafe runs.initialize(repeating: 0, count: Self.mostCodes)
         unsafe block = .allocate(capacity: 256)
         unsafe block.initialize(repeating: 0, count: 256)
     }
@@ -62,16 +84,12 @@
     /// - Parameter common: an index that often forms long runs.
     func start(minimumCodeSize: Int, patience: Int?, window: Int, common: UInt8) {
         precondition((2...8).contains(minimumCodeSize))
-        self.patience = patience
-        self.window = window
-        wasFull = false
-        self.common = common
-        self.minimumCodeSize = minimumCodeSize
-        codeSize = minimumCodeSize + 1
+        settings = Settings(
+            minimumCodeSize: minimumCodeSize, patience: patience, window: window, common: common)
+        savings.wasFull = false
+        codes.size = minimumCodeSize + 1
         found = (-1, 0, 0)
-        bits = 0
-        bitCount = 0
-        blockCount = 0
+        pending = Pending()
         bytes.append(UInt8(minimumCodeSize))
         clear(at: 0)
     }
@@ -90,13 +108,13 @@
             if indices.isEmpty { return }
             if found.code < 0 { found = unsafe longest(indices, from: 0, choices) }
             while found.start < limit, found.end < indices.count {
-                if nextCode == Self.codes {
+                if codes.next == Self.mostCodes {
                     put(found.code)
-                    fullCodes += 1
-                    if fullCodes % window == 0 {
-                        let rate = Double(found.end - fullPlace) / Double(window * codeSize)
-                        fullPlace = found.end
-                        if rate < fillRate { clear(at: found.end) }
+                    savings.fullCodes += 1
+                    if savings.fullCodes % settings.window == 0 {
+                        let rate = Double(found.end - savings.fullPlace) / Double(settings.window * codes.size)
+                        savings.fullPlace = found.end
+                        if rate < savings.fillRate { clear(at: found.end) }
                     }
                     found = unsafe longest(indices, from: found.end, choices)
                 } else {
@@ -110,10 +128,10 @@
     func finish() {
         if found.code >= 0 {
             put(found.code)
-            if nextCode == 1 << codeSize, codeSize < 12 { codeSize += 1 }
+            if codes.next == 1 << codes.size, codes.size < 12 { codes.size += 1 }
         }
-        put((1 << minimumCodeSize) + 1)
-        if bitCount > 0 { putByte(UInt8(truncatingIfNeeded: bits)) }
+        put((1 << settings.minimumCodeSize) + 1)
+        if pending.bitCount > 0 { putByte(UInt8(truncatingIfNeeded: pending.bits)) }
         flushBlock()
         bytes.append(0)
     }
@@ -126,14 +144,14 @@
         let slot = unsafe ~find(code, indices[end])
         let pixel = unsafe indices[end]
         // A run that is one pixel longer than the longest run so far.
-        let isRun = unsafe pixel == common && runs[runLength] == code
+        let isRun = unsafe pixel == settings.common && runs[codes.longestRun] == code
         set(slot, code, pixel, isRun)
         var next = unsafe longest(indices, from: end, choices)
         var written = code
-        if let patience, end - start > 1, next.end < indices.count {
+        if let patience = settings.patience, end - start > 1, next.end < indices.count {
             // A shortened string adds nothing to the dictionary: it would add the longer string, which exists.
             unsafe table[slot] = Self.free
-            if isRun { runLength -= 1 }
+            if isRun { codes.longestRun -= 1 }
             let other = unsafe plain(indices, from: end - 1)
             if other.end > next.end + patience {
                 written = unsafe Int(parents[code])
@@ -143,26 +161,26 @@
             }
         }
         put(written)
-        spent += codeSize
-        nextCode += 1
+        savings.spent += codes.size
+        codes.next += 1
         // The decoder adds a string one code later.
-        if nextCode > 1 << codeSize, codeSize < 12 { codeSize += 1 }
-        if nextCode == Self.codes {
-            fillRate = Double(end - clearPlace) / Double(spent)
-            wasFull = true
-            fullPlace = next.start
-            fullCodes = 0
+        if codes.next > 1 << codes.size, codes.size < 12 { codes.size += 1 }
+        if codes.next == Self.mostCodes {
+            savings.fillRate = Double(end - savings.clearPlace) / Double(savings.spent)
+            savings.wasFull = true
+            savings.fullPlace = next.start
+            savings.fullCodes = 0
         }
         found = next
     }
 
     @inline(__always)
     private func set(_ slot: Int, _ prefix: Int, _ pixel: UInt8, _ isRun: Bool) {
-        unsafe table[slot] = UInt32(truncatingIfNeeded: prefix << 8 | Int(pixel)) << 12 | UInt32(nextCode)
-        unsafe parents[nextCode] = UInt16(truncatingIfNeeded: prefix)
+        unsafe table[slot] = UInt32(truncatingIfNeeded: prefix << 8 | Int(pixel)) << 12 | UInt32(codes.next)
+        unsafe parents[codes.next] = UInt16(truncatingIfNeeded: prefix)
         if isRun {
-            runLength += 1
-            unsafe runs[runLength] = UInt16(truncatingIfNeeded: nextCode)
+            codes.longestRun += 1
+            unsafe runs[codes.longestRun] = UInt16(truncatingIfNeeded: codes.next)
         }
     }
 
@@ -194,15 +212,15 @@
         code: Int, start: Int, end: Int
     ) {
         let first = unsafe indices[start]
-        if first != common { return unsafe plain(indices, from: start, Int(first), start + 1) }
+        if first != settings.common { return unsafe plain(indices, from: start, Int(first), start + 1) }
         // A run needs no search: its length gives its code.
-        let limit = min(indices.count, start + runLength)
+        let limit = min(indices.count, start + codes.longestRun)
         var end = start + 1
-        let wide = SIMD16(repeating: common)
+        let wide = SIMD16(repeating: settings.common)
         while end + 16 <= limit,
             unsafe UnsafeRawPointer(indices.baseAddress! + end).loadUnaligned(as: SIMD16<UInt8>.self) == wide
         { end += 16 }
-        while end < limit, unsafe indices[end] == common { end += 1 }
+        while end < limit, unsafe indices[end] == settings.common { end += 1 }
         return unsafe plain(indices, from: start, Int(runs[end - start]), end)
     }
 
@@ -236,38 +254,38 @@
     // MARK: Codes
 
     private func clear(at place: Int) {
-        put(1 << minimumCodeSize)
-        codeSize = minimumCodeSize + 1
-        nextCode = (1 << minimumCodeSize) + 2
+        put(1 << settings.minimumCodeSize)
+        codes.size = settings.minimumCodeSize + 1
+        codes.next = (1 << settings.minimumCodeSize) + 2
         unsafe table.initialize(repeating: Self.free, count: Self.slots)
-        clearPlace = place
-        runLength = 1
-        unsafe runs[1] = UInt16(common)
-        spent = 0
+        savings.clearPlace = place
+        codes.longestRun = 1
+        unsafe runs[1] = UInt16(settings.common)
+        savings.spent = 0
     }
 
     @inline(__always)
     private func put(_ code: Int) {
-        bits |= UInt64(truncatingIfNeeded: code) << UInt64(bitCount)
-        bitCount += codeSize
-        while bitCount >= 8 {
-            putByte(UInt8(truncatingIfNeeded: bits))
-            bits >>= 8
-            bitCount -= 8
+        pending.bits |= UInt64(truncatingIfNeeded: code) << UInt64(pending.bitCount)
+        pending.bitCount += codes.size
+        while pending.bitCount >= 8 {
+            putByte(UInt8(truncatingIfNeeded: pending.bits))
+            pending.bits >>= 8
+            pending.bitCount -= 8
         }
     }
 
     @inline(__always)
     private func putByte(_ byte: UInt8) {
-        unsafe block[blockCount] = byte
-        blockCount += 1
-        if blockCount == 255 { flushBlock() }
+        unsafe block[pending.blockCount] = byte
+        pending.blockCount += 1
+        if pending.blockCount == 255 { flushBlock() }
     }
 
     private func flushBlock() {
-        if blockCount == 0 { return }
-        bytes.append(UInt8(blockCount))
-        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: block, count: blockCount))
-        blockCount = 0
+        if pending.blockCount == 0 { return }
+        bytes.append(UInt8(pending.blockCount))
+        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: block, count: pending.blockCount))
+        pending.blockCount = 0
     }
 }
