@@ -90,11 +90,17 @@ import Testing
 
     // MARK: Stills and animations
 
-    @Test(arguments: [("apng", "png"), ("awebp", "webp")])
-    func `a coder that only writes animations writes no stills`(plugin: String, format: String) throws {
-        let (host, folder) = try host(plugin)
-        defer { withExtendedLifetime(folder) {} }
-        let (manager, format) = (host.manager, ImageFormat(format))
+    @Test(arguments: [("apng", "PNG", "png"), ("awebp", "WebP", "webp")])
+    func `a coder of animations writes no stills that another plugin would read`(
+        plugin: String, room: String, format: String
+    ) throws {
+        let (_, folder) = try host(plugin)
+        var configuration = HostConfiguration(
+            directories: [.init(folder.path, origin: .argument)], trustPolicy: .owned, stateDirectory: nil)
+        let text = try #require(readFile("\(Repository.root)/Plugins/\(room)/Plugin/manifest.json"))
+        let missing = KnownPlugin(file: "libcoder-\(format).so", manifest: try PluginManifest(json: text))
+        configuration.catalogue = { [missing] }
+        let (manager, format) = (CoderHost(configuration: configuration).manager, ImageFormat(format))
 
         #expect(!manager.canEncode(to: format))
         #expect(manager.writes(format))
@@ -104,5 +110,25 @@ import Testing
         #expect(error?.message == "no usable coder writes stills as \(format)")
         #expect(error?.hint == "formats for stills: pam, pbm, pgm, pnm, ppm")
         #expect(manager.defaultFormat(animated: false, alpha: true) == "pam")
+    }
+
+    @Test func `a coder of animations writes no stills of a disabled plugin`() throws {
+        let (_, folder) = try host("apng", "png")
+        folder.write(Array("enabled = no".utf8), to: "org.coderhost.png-plugin.conf")
+        let manager = testHost(folder.path, administration: [folder.path]).manager
+
+        let error = #expect(throws: CoderError.self) { try manager.encode(image(.rgba8), to: "png") }
+
+        #expect(error?.code == .noCoder)
+        #expect(error?.attempts.first?.contains("libcoder-png.so could write it, but is disabled") == true)
+    }
+
+    @Test func `a coder of animations writes stills of its own format`() throws {
+        let (host, folder) = try host("apng", "png")
+        defer { withExtendedLifetime(folder) {} }
+
+        let bytes = try host.manager.encode(image(.rgba8), to: "apng")
+
+        #expect(try host.manager.decode(ImageSource(bytes)).info.size == PixelSize(3, 2))
     }
 }

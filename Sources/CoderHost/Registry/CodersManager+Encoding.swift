@@ -5,8 +5,21 @@ import PluginRuntime
 
 extension CodersManager {
     /// Returns the coders that write stills of a format, best first.
+    ///
+    /// A coder that only writes animations is one of them if no known plugin, usable or not, writes stills of the format.
     package func encoders(for format: ImageFormat) -> [RankedCoder] {
-        order(for: format).filter { $0.descriptor.roles.contains(.encode) }
+        let able = order(for: format)
+        let still = able.filter { $0.descriptor.roles.contains(.encode) }
+        if !still.isEmpty || stillsBelongToAPlugin(format) { return still }
+        return able.filter { $0.descriptor.roles.contains(.encodeAnimation) }
+    }
+
+    /// Whether a plugin that is installed or published declares that it writes stills of a format.
+    private func stillsBelongToAPlugin(_ format: ImageFormat) -> Bool {
+        let known = registry.snapshot.plugins.compactMap(\.manifest) + configuration.catalogue().map(\.manifest)
+        return known.flatMap(\.coders).contains { coder in
+            coder.roles.contains(.encode) && coder.formats.contains { $0.id == format }
+        }
     }
 
     /// Whether a coder writes stills of the format; nil means the default format.
