@@ -14,9 +14,12 @@ let strict: [SwiftSetting] =
         .strictMemorySafety(),
     ] + (isDependency ? [] : [.treatAllWarnings(as: .error)])
 
+// Debug builds optimize all but the tests themselves: the tests then take a third of the time, the build hardly longer.
+let fast: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 // What ships does without the concurrency and regular-expression runtimes: a third of the start-up time and 3 MiB.
 let lean: [SwiftSetting] =
-    strict
+    strict + fast
     + (isDependency
         ? []
         : [
@@ -128,7 +131,7 @@ let package = Package(
         // 2 the vocabulary
         .target(name: "ImageModel", swiftSettings: lean, linkerSettings: [.linkedLibrary("m")]),
         // 3 pixels to pixels: own kernels, and C libraries behind a shim
-        .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"], .when(configuration: .release))]),
+        .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
         .target(
             name: "CPixelLibraries", linkerSettings: [.linkedLibrary("lcms2")]),
         .target(
@@ -184,7 +187,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + fast),
         // 6 the command line: what its programs share, coderhost, and coderhost-fetch with the network
         .target(
             name: "CommandLineKit",
@@ -216,15 +219,14 @@ let package = Package(
         .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),
         .target(
             name: "TestSupport", dependencies: ["HostSystem", "CoderHost", "ImageModel", "ImageProcessing"],
-            path: "Tests/TestSupport",
-            swiftSettings: strict),
+            path: "Tests/TestSupport", swiftSettings: strict + fast),
         .target(
             name: "ExampleMosaic", dependencies: ["CoderPluginKit", "CCoderPlugin"], path: "Tests/Examples/Mosaic",
             exclude: ["manifest.json"], swiftSettings: lean, linkerSettings: pluginLinkage, plugins: ["EmbedManifest"]),
         // what takes bytes from strangers, the program that feeds it with damaged ones, and a short run of both
         .target(
             name: "FuzzTargets", dependencies: ["PluginCatalogue", "CoderHost", "ImageModel", "ImageProcessing"],
-            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+            path: "Tests/Fuzz/Targets", swiftSettings: strict + fast),
         .executableTarget(
             name: "FuzzDriver",
             dependencies: ["PluginCatalogue", "PluginRuntime", "CoderHost", "FuzzTargets", "ImageModel"],

@@ -108,7 +108,7 @@ private typealias Sink = FileSink
         func ImageSource(path: String) throws -> Source { try Self.source(path) }
         // waiting begins
         var options = DecodeOptions()
-        options.limitBytes = 16_000
+        options.size = .limited(toBytes: 16_000)
         let image = try LazyImage(try ImageSource(path: "photo.jpg"), manager: host.manager, options)
         let full = image.info.size
         let pixels = try image.decoded().pixels
