@@ -73,7 +73,7 @@ import Testing
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 if number % 4 != 3 {
-                    tickets.wait(for: number)
+                    await tickets.wait(for: number)
                     order.append(number)
                 }
                 tickets.leave(number)
