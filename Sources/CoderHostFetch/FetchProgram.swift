@@ -5,11 +5,14 @@ import Glibc
 /// The program for the commands that need the network; `coderhost` starts it.
 @main
 struct FetchProgram {
-    private static let commands: [any Command.Type] = [FetchCommand.self, CacheCommand.self]
+    private static let commands: [any NetworkCommand.Type] = [FetchCommand.self, CacheCommand.self]
 
-    static func main() { CommandLineProgram.run(run) }
+    @MainActor static func main() async {
+        let code = await run(CommandLineProgram.begin())
+        CommandLineProgram.exit(after: code)
+    }
 
-    private static func run(_ words: [String]) -> ExitCode {
+    @MainActor private static func run(_ words: [String]) async -> ExitCode {
         let isQuestion = ["-h", "--help", "help"].contains(words.first ?? "")
         guard let word = isQuestion ? words.dropFirst().first : words.first else {
             Console.write(overview, to: isQuestion ? STDOUT_FILENO : STDERR_FILENO)
@@ -22,7 +25,16 @@ struct FetchProgram {
         guard let command = commands.first(where: { $0.specification.name == word }) else {
             return CommandLineProgram.unknown(word, NetworkProgram.commands.map(\.name))
         }
-        return CommandLineProgram.perform(command, isQuestion ? ["--help"] : Array(words.dropFirst()))
+        return await perform(command, isQuestion ? ["--help"] : Array(words.dropFirst()))
+    }
+
+    @MainActor private static func perform(_ command: any NetworkCommand.Type, _ words: [String]) async -> ExitCode {
+        do throws(UsageError) {
+            guard let arguments = try CommandLineProgram.parse(words, command.specification) else { return .success }
+            return try await command.run(arguments)
+        } catch {
+            return CommandLineProgram.report(error, of: command.specification)
+        }
     }
 
     private static var overview: String {

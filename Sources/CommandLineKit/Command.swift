@@ -14,42 +14,58 @@ package protocol Command: SendableMetatype {
 package enum CommandLineProgram {
     /// Runs a body and exits; a failed write to standard output is an error.
     package static func run(_ body: (_ words: [String]) -> ExitCode) -> Never {
+        exit(after: body(begin()))
+    }
+
+    /// Prepares the process, and returns the words of the command line.
+    package static func begin() -> [String] {
         Console.keepStandardStreams()
         Console.reportWriteErrors()
         if let limit = ThreadStack.shortage() {
             Console.error(
                 "coderhost: the stack limit of \(limit >> 10) KiB is too small: need \(ThreadStack.needed >> 10) KiB")
             Console.error("  try: ulimit -s 8192, or raise the hard limit (ulimit -H -s) as root")
-            exit(ExitCode.outOfMemory.rawValue)
+            Glibc.exit(ExitCode.outOfMemory.rawValue)
         }
-        let code = body(Array(commandLineWords.dropFirst()))
+        return Array(commandLineWords.dropFirst())
+    }
+
+    /// Exits with the code of a command; a failed write to standard output is an error.
+    package static func exit(after code: ExitCode) -> Never {
         guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
-            exit(code.rawValue)
+            Glibc.exit(code.rawValue)
         }
         // A closed pipe is not an error, for example in `coderhost list | head`.
         if problem.code != EPIPE { Console.error("coderhost: cannot write to standard output: \(problem)") }
-        exit(ExitCode.inputOutput.rawValue)
+        Glibc.exit(ExitCode.inputOutput.rawValue)
     }
 
     /// Parses the command line and runs the command.
     package static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {
-        let specification = command.specification
-        do {
-            let arguments = try ParsedArguments(words, specification)
-            if arguments.has("--help") {
-                let verb = arguments.operands.lazy.compactMap { word in
-                    specification.verbs.first { $0.name == word }
-                }.first
-                Console.write((verb.map(specification.of) ?? specification).help, to: STDOUT_FILENO)
-                return .success
-            }
+        do throws(UsageError) {
+            guard let arguments = try parse(words, command.specification) else { return .success }
             return try command.run(arguments)
         } catch {
-            let problem = error
-            Console.error("coderhost: \(problem.message)")
-            Console.error("  try: \(problem.hint ?? "coderhost \(problem.command ?? specification.name) --help")")
-            return problem.exit
+            return report(error, of: command.specification)
         }
+    }
+
+    /// Parses the command line; prints the help and returns nil if it is requested.
+    package static func parse(
+        _ words: [String], _ specification: CommandSpecification
+    ) throws(UsageError) -> ParsedArguments? {
+        let arguments = try ParsedArguments(words, specification)
+        guard arguments.has("--help") else { return arguments }
+        let verb = arguments.operands.lazy.compactMap { word in specification.verbs.first { $0.name == word } }.first
+        Console.write((verb.map(specification.of) ?? specification).help, to: STDOUT_FILENO)
+        return nil
+    }
+
+    /// Prints a problem of the command line; returns its exit code.
+    package static func report(_ problem: UsageError, of specification: CommandSpecification) -> ExitCode {
+        Console.error("coderhost: \(problem.message)")
+        Console.error("  try: \(problem.hint ?? "coderhost \(problem.command ?? specification.name) --help")")
+        return problem.exit
     }
 
     /// Reports an unknown command or option, with the closest known one.

@@ -1,4 +1,3 @@
-import Foundation
 import ImageLoading
 import HostSystem
 import Testing
@@ -69,17 +68,11 @@ import Testing
     }
 
     private func take(_ number: Int) async {
-        let (tickets, order) = (tickets, order)
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                if number % 4 != 3 {
-                    tickets.wait(for: number)
-                    order.append(number)
-                }
-                tickets.leave(number)
-                continuation.resume()
-            }
+        if number % 4 != 3 {
+            await tickets.wait(for: number)
+            order.append(number)
         }
+        tickets.leave(number)
     }
 
     /// A list that several threads append to.

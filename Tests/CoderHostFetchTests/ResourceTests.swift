@@ -107,7 +107,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(40))) struct `Messages of fetch` {
-    @Test(arguments: ["--no-cache", "--refresh"])
+    @Test(arguments: ["--no-cache", "--refresh", "--refresh-stale"])
     func `report contradicting options`(other: String) async throws {
         try await Bench.run { bench in
             let result = try await bench.coderhost("fetch", "--offline", other, "http://example.invalid/a.png")
@@ -167,6 +167,25 @@ import Testing
 
             #expect(asked.stdout.contains("from the cache, revalidated"))
             #expect(plain.stdout.contains("from the cache") && !plain.stdout.contains("revalidated"))
+        }
+    }
+
+    @Test(arguments: [("max-age=3600", false), ("max-age=0", true)])
+    func `report a file that was revalidated because it is stale`(control: String, isStale: Bool) async throws {
+        try await Bench.run { bench in
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
+            bench.server.on("/p.png") { request in
+                let isKnown = request.header("If-None-Match") == "\"7\""
+                let reply = isKnown ? .status(304) : Reply.bytes(bytes).with("ETag", "\"7\"")
+                return reply.with("Cache-Control", control)
+            }
+            let url = bench.server.url("/p.png")
+
+            _ = try await bench.fetch(url, "-o", "a.png")
+            let asked = try await bench.fetch(url, "--refresh-stale", "-o", "b.png")
+
+            #expect(asked.stdout.contains("from the cache"))
+            #expect(asked.stdout.contains("revalidated") == isStale && bench.server.requests.count == (isStale ? 2 : 1))
         }
     }
 

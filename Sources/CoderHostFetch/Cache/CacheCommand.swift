@@ -4,7 +4,7 @@ import ImageLoading
 import ImageModel
 
 /// The subcommands for the disk cache.
-enum CacheCommand: Command {
+enum CacheCommand: NetworkCommand {
     /// The subcommands, each in its own file `Cache<Verb>.swift`.
     private static let verbs: [any CacheVerb.Type] = [
         CacheList.self, CacheStatistics.self, CachePrune.self, CacheVerify.self, CacheClear.self, CachePath.self,
@@ -20,7 +20,7 @@ enum CacheCommand: Command {
         verbs: verbs.map { CommandSpecification.Verb($0.name, operands: $0.operands, summary: $0.summary) },
         common: CommandSpecification.common(plugins: [CacheWarm.name]))
 
-    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+    @MainActor static func run(_ arguments: ParsedArguments) async throws(UsageError) -> ExitCode {
         let word = arguments.operands[0]
         guard let verb = verbs.first(where: { $0.name == word }) else {
             throw UsageError(
@@ -40,7 +40,7 @@ enum CacheCommand: Command {
             throw UsageError(CacheSwitches.homeless, hint: CacheSwitches.homelessHint)
         }
         var code = ExitCode.success
-        if (try? cache.examine()) != nil { code = try verb.run(operands, arguments, cache) }
+        if (try? cache.examine()) != nil { code = try await verb.run(operands, arguments, cache) }
         guard case .degraded(let error) = cache.state else { return code }
         Console.error("coderhost: \(printable(error.message))")
         if let hint = error.hint { Console.error("  try: \(printable(hint))") }
@@ -58,9 +58,9 @@ protocol CacheVerb: SendableMetatype {
     static var examples: [(command: String, does: String)] { get }
     /// The options that only this subcommand has.
     static var options: [OptionSpecification] { get }
-    static func run(
+    @MainActor static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
-    ) throws(UsageError) -> ExitCode
+    ) async throws(UsageError) -> ExitCode
 }
 
 extension CacheVerb {

@@ -36,7 +36,7 @@ enum CachePath: CacheVerb {
             )
         }
         var request = ImageRequest(url)
-        request.options.headers = try NetworkSwitches.headers(arguments)
+        request.options.request.headers = try NetworkSwitches.headers(arguments)
         let key = CacheKey(request).original
         guard cache.contains(key) else {
             let error = CoderError(

@@ -44,9 +44,9 @@ enum CacheWarm: CacheVerb {
         }
     }
 
-    static func run(
+    @MainActor static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
-    ) throws(UsageError) -> ExitCode {
+    ) async throws(UsageError) -> ExitCode {
         let network = try Network(arguments, try arguments.host())
         let isJSON = arguments.has("--json")
         let bars = DownloadBars(operands.map(LocalName.of))
@@ -59,8 +59,9 @@ enum CacheWarm: CacheVerb {
                 }
             }
         }
-        return batch.run(threads: network.jobs, watching: bars, closing: network) { number throws(CoderError) in
-            try warm(operands[number], number, network, bars)
+        return await batch.run(width: network.jobs, watching: bars, closing: network) {
+            number async throws(CoderError) in
+            try await warm(operands[number], number, network, bars)
         }
     }
 
@@ -69,10 +70,17 @@ enum CacheWarm: CacheVerb {
     /// - Throws: also the error of the cache if it did not store the image.
     private static func warm(
         _ url: String, _ number: Int, _ network: Network, _ bars: DownloadBars
-    ) throws(CoderError) -> Warmed {
+    ) async throws(CoderError) -> Warmed {
         let bar = bars.begin(number)
         defer { bars.end(bar) }
-        let file = try network.file(url) { bars.update(bar, $0, $1) }
+        let file = try await network.file(url) { bars.update(bar, $0, $1) }
+        return try await BlockingWork.run { () throws(CoderError) in try examine(file, url, network) }
+    }
+
+    /// Checks that a file is an image and that the cache stores it; blocks.
+    private static func examine(
+        _ file: LoadedFile, _ url: String, _ network: Network
+    ) throws(CoderError) -> Warmed {
         do throws(CoderError) {
             // Decodes only the header, to check that the data is an image.
             let (format, size) = try network.host.manager.withSession(file.source) { ($0.format, $0.info.size) }

@@ -2,27 +2,46 @@ import CoderHost
 import CommandLineKit
 import Dispatch
 import Glibc
+import ImageLoading
+import ImageModel
 
 extension Batch {
     /// Processes all inputs with progress bars, then closes the network and reports cache problems.
     ///
     /// Before a signal ends the process, the batch reports the completed files.
+    /// - Parameter width: how many inputs to process at a time.
     func run(
-        threads: Int, watching bars: DownloadBars, closing network: Network,
-        _ work: @escaping @Sendable (Int) throws(CoderError) -> Outcome
-    ) -> ExitCode {
+        width: Int, watching bars: DownloadBars, closing network: Network,
+        _ work: @escaping @Sendable (Int) async throws(CoderError) -> Outcome
+    ) async -> ExitCode {
         endEarlyBySignal { [self] in
             let done = cutShort()
             bars.close()
             return done
         }
-        return run(
-            threads: threads,
-            finally: {
-                bars.close()
-                network.close()
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<count {
+                if index >= width { await group.next() }
+                group.addTask { [self] in await process(index, work) }
             }
-        ) { index, _ throws(CoderError) in try work(index) }
+        }
+        bars.close()
+        await network.close()
+        return end()
+    }
+
+    private func process(
+        _ index: Int, _ work: @Sendable (Int) async throws(CoderError) -> Outcome
+    ) async {
+        if isPointless { return }
+        let result: Result<Outcome, CoderError>
+        do throws(CoderError) {
+            result = .success(try await work(index))
+        } catch {
+            result = .failure(error)
+        }
+        // Standard output may block.
+        try? await BlockingWork.run { [self] () throws(CoderError) in note(result, of: index) }
     }
 
     private func endEarlyBySignal(_ report: @escaping @Sendable () -> Int) {

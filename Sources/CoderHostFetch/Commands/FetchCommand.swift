@@ -4,7 +4,7 @@ import ImageLoading
 import ImageModel
 
 /// Downloads images by URL.
-enum FetchCommand: Command {
+enum FetchCommand: NetworkCommand {
     /// The options for inputs and outputs.
     private static let transferOptions = [
         .output("file, folder/, - (stdout) or template of {stem} {ext} {n} {w} {h} (default: as in URL)"),
@@ -42,7 +42,7 @@ enum FetchCommand: Command {
 
             """)
 
-    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+    @MainActor static func run(_ arguments: ParsedArguments) async throws(UsageError) -> ExitCode {
         try refuseContradictions(arguments)
         let job = try FetchJob(arguments)
         let isJSON = arguments.has("--json")
@@ -50,14 +50,15 @@ enum FetchCommand: Command {
             number, label, result in
             job.bars.aside { job.report(number, label, result, asJSON: isJSON) }
         }
-        return batch.run(threads: job.network.jobs, watching: job.bars, closing: job.network) {
-            number throws(CoderError) in
-            try job.fetch(number: number)
+        return await batch.run(width: job.network.jobs, watching: job.bars, closing: job.network) {
+            number async throws(CoderError) in
+            try await job.fetch(number: number)
         }
     }
 
     private static func refuseContradictions(_ arguments: ParsedArguments) throws(UsageError) {
-        for other in ["--no-cache", "--refresh"] where arguments.has("--offline") && arguments.has(other) {
+        for other in ["--no-cache", "--refresh", "--refresh-stale"]
+        where arguments.has("--offline") && arguments.has(other) {
             throw UsageError(
                 "--offline cannot be combined with \(other)",
                 hint: "remove one of the two", command: "fetch")

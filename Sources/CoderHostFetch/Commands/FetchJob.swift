@@ -42,17 +42,28 @@ final class FetchJob: Sendable {
         bars = DownloadBars(names)
     }
 
-    func fetch(number: Int) throws(CoderError) -> FetchOutcome {
+    func fetch(number: Int) async throws(CoderError) -> FetchOutcome {
         let start = monotonicNow()
         defer { tickets?.leave(number) }
         let url = urls[number]
         let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
         // Checks the output before downloading; the write checks it again.
-        try convert.examineOutput(of: input)
+        try await BlockingWork.run { [convert] () throws(CoderError) in try convert.examineOutput(of: input) }
         let series = previews?.series(for: names[number], number: convert.schedule.isAlone ? nil : number)
         if let series { pendingPreviews.withLock { $0[number] = series } }
-        let file = try load(number, series)
-        tickets?.wait(for: number)
+        let file = try await load(number, series)
+        await tickets?.wait(for: number)
+        var outcome = try await BlockingWork.run { [self] () throws(CoderError) in
+            try write(file, url, input, series)
+        }
+        outcome.nanoseconds = Int(clamping: monotonicNow() - start)
+        return outcome
+    }
+
+    /// Decodes a file and writes it; blocks.
+    private func write(
+        _ file: LoadedFile, _ url: String, _ input: ConvertJob.Input, _ series: PreviewWriter.PreviewSeries?
+    ) throws(CoderError) -> FetchOutcome {
         let written: ConvertJob.Outcome
         do throws(CoderError) {
             written = try convert.convert(file.source, input)
@@ -64,7 +75,6 @@ final class FetchJob: Sendable {
             throw file.response?.explaining(error) ?? error
         }
         var outcome = FetchOutcome(url: url, file: file, written: written)
-        outcome.nanoseconds = Int(clamping: monotonicNow() - start)
         if case .failure(let error) = network.storingOutcome(url) { outcome.cacheProblem = error }
         if let series {
             (outcome.previews, outcome.previewProblem) = series.result
@@ -78,15 +88,14 @@ final class FetchJob: Sendable {
         return outcome
     }
 
-    private func load(_ number: Int, _ series: PreviewWriter.PreviewSeries?) throws(CoderError) -> LoadedFile {
+    private func load(_ number: Int, _ series: PreviewWriter.PreviewSeries?) async throws(CoderError) -> LoadedFile {
         let url = urls[number]
         let bar = bars.begin(number)
         defer { bars.end(bar) }
         let onProgress: @Sendable (Int, Int?) -> Void = { [bars] received, expected in
             bars.update(bar, received, expected)
         }
-        guard let series else { return try network.file(url, onProgress: onProgress) }
-        return try network.file(url, previews: { series.write($0) }, onProgress: onProgress)
+        return try await network.file(url, previews: series, onProgress: onProgress)
     }
 
     // MARK: Reporting

@@ -25,8 +25,8 @@ final class Network: Sendable {
         var switches = try NetworkSwitches(arguments)
         let cache = try CacheSwitches(arguments)
         self.host = host
-        jobs = try Resources.examine(wanting: switches.downloader.maxConcurrent, for: arguments.operands.count)
-        switches.downloader.maxConcurrent = jobs
+        jobs = try Resources.examine(wanting: switches.downloader.queue.maxConcurrent, for: arguments.operands.count)
+        switches.downloader.queue.maxConcurrent = jobs
         // Searches the plugins first, before downloads use up the descriptors.
         _ = host.manager.coders
         (allowsPrivate, maxBytes) = (switches.allowsPrivate, try arguments.byteCount("--max-bytes"))
@@ -42,57 +42,55 @@ final class Network: Sendable {
             ImageManagerConfiguration(
                 coders: host.manager, cache: images, loader: LoadersManager(downloader)))
         var options = LoadOptions()
-        options.headers = switches.headers
-        options.retriesFailed = true
-        options.refreshesCached = switches.asksAgain
+        options.request.headers = switches.headers
+        options.request.retriesFailed = true
+        options.cache = arguments.has("--no-cache") ? .disabled : .standard
         // Does not cache decoded images: each one is used once.
-        options.stores = []
-        options.queries = []
-        if arguments.has("--no-cache") { (options.storesOriginal, options.queriesOriginal) = ([], []) }
-        if arguments.has("--offline") { options.origin = .cacheOnly }
+        options.cache.results = CachePolicy.disabled.results
+        options.cache.usesLoader = !arguments.has("--offline")
+        options.cache.freshness = switches.freshness
         self.options = options
     }
 
     // MARK: Files
 
     /// Returns the file of a URL, from the cache or from its server.
+    ///
+    /// - Parameter previews: writes the previews of the download; nil for none.
     func file(
-        _ url: String, onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
-    ) throws(CoderError) -> LoadedFile {
+        _ url: String, previews: PreviewWriter.PreviewSeries? = nil,
+        onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
+    ) async throws(CoderError) -> LoadedFile {
         try examine(url)
-        return try explained(url) { [manager, options] () throws(CoderError) in
-            try limited(
-                try blockingWait { () async throws(CoderError) in
-                    try await manager.file(ImageRequest(url, options)) { onProgress($0.received, $0.expected) }
+        var request = ImageRequest(url, options)
+        request.options.isProgressive = previews != nil
+        let (images, sink) = AsyncStream.makeStream(of: LoadedImage.self, bufferingPolicy: .bufferingNewest(16))
+        async let writing: Void = Self.write(images, previews)
+        let outcome: Result<LoadedFile, CoderError>
+        do throws(CoderError) {
+            outcome = .success(
+                try await manager.file(request) { event in
+                    switch event {
+                    case .progress(let received, let expected): onProgress(received, expected)
+                    case .preview(let image): sink.yield(image)
+                    case .cached, .finished: return
+                    }
                 })
+        } catch {
+            outcome = .failure(error)
+        }
+        sink.finish()
+        await writing
+        do throws(CoderError) {
+            return try limited(try outcome.get())
+        } catch {
+            throw explained(error, url)
         }
     }
 
-    /// Returns the file of a URL, and passes on previews during the download.
-    func file(
-        _ url: String, previews: @escaping @Sendable (LoadedImage) -> Void,
-        onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
-    ) throws(CoderError) -> LoadedFile {
-        try examine(url)
-        var options = options
-        options.isProgressive = true
-        let request = ImageRequest(url, options)
-        return try explained(url) { [manager] () throws(CoderError) in
-            let result = try blockingWait { () async throws(CoderError) -> LoadResult in
-                let task = manager.load(request)
-                for await event in task.events {
-                    switch event {
-                    case .progress(let received, let expected): onProgress(received, expected)
-                    case .preview(let image): previews(image)
-                    case .cached, .finished: continue
-                    }
-                }
-                return try await task.value
-            }
-            guard let data = result.data else { throw CoderError(.misuse, "the loaded image has no data") }
-            return try limited(
-                LoadedFile(
-                    ImageSource(data, name: url, origin: .network), tier: result.tier, response: result.response))
+    private static func write(_ images: AsyncStream<LoadedImage>, _ previews: PreviewWriter.PreviewSeries?) async {
+        for await image in images {
+            try? await BlockingWork.run { () throws(CoderError) in previews?.write(image) }
         }
     }
 
@@ -126,30 +124,23 @@ final class Network: Sendable {
             hint: "use --allow-private, or coderhost convert for files")
     }
 
-    /// Runs a body and replaces error hints by hints at the options of this program.
-    private func explained<R>(_ url: String, _ body: () throws(CoderError) -> R) throws(CoderError) -> R {
-        do throws(CoderError) {
-            return try body()
-        } catch {
-            throw Self.explained(error, url)
-        }
-    }
-
-    static func explained(_ error: CoderError, _ url: String) -> CoderError {
+    /// Replaces the hint of an error by a hint at the options of this program.
+    private func explained(_ error: CoderError, _ url: String) -> CoderError {
         var error = error
         // The URL precedes the message already.
         let shown = redacted(url)
         error.message = error.message.split(separator: " ", omittingEmptySubsequences: false)
             .map { $0 == shown ? "it" : $0 }.joined(separator: " ")
         switch error.code {
-        case .notFound where error.message == "it is not in the queried caches":
+        case .notFound where !options.cache.usesLoader:
             error.hint = "omit --offline to ask the server"
         case .invalidURL where error.hint == nil && url.prefix(5).lowercased() == "data:":
             error.hint = "check that the URL is complete: data:image/png;base64,iVBORw0KGgo…"
         case .addressDenied:
-            let isNear = error.hint?.contains("private") ?? false
+            let isPrivate = error.feature == AddressPolicy.privateAddresses
+            error.feature = nil
             error.hint =
-                (isNear ? "--allow-private for this machine and private networks, or " : "")
+                (isPrivate ? "--allow-private for this machine and private networks, or " : "")
                 + "--allow-host HOST for a trusted host"
         case .limitExceeded where ["input", "download"].contains(error.limit?.name):
             error.hint = "raise it with --max-bytes SIZE, if you trust the source"
@@ -160,7 +151,8 @@ final class Network: Sendable {
         case .badStatus where error.httpStatus == 404 || error.httpStatus == 410: error.hint = "check the URL"
         case .deadlineExceeded where error.limit?.name == "rate":
             error.hint = "use --min-rate SIZE for a slower server, or try again later"
-        case .deadlineExceeded where error.message.hasPrefix("the download took more than"):
+        case .deadlineExceeded where error.limit?.name == "time":
+            error.limit = nil
             error.hint = "use --max-time SECONDS for more time, or try again later"
         case .deadlineExceeded: error.hint = "use --timeout SECONDS to wait longer, or try again later"
         case .transferFailed where error.hint == nil, .badStatus:
@@ -173,8 +165,14 @@ final class Network: Sendable {
     // MARK: The end
 
     /// Closes all connections, prunes the cache if due, and reports cache problems.
-    func close() {
-        try? blockingWait { [downloader] () async throws(CoderError) in await downloader.shutdown() }
+    func close() async {
+        // Revalidations in the background.
+        await manager.finishStoring()
+        await downloader.shutdown()
+        try? await BlockingWork.run { [self] () throws(CoderError) in pruneAndReport() }
+    }
+
+    private func pruneAndReport() {
         guard let disk, let recorded else { return }
         let last = FileStatus.of("\(disk.directory)/.janitor")?.identity.modified ?? 0
         if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.sweepInterval {

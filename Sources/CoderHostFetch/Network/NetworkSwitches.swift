@@ -8,7 +8,8 @@ struct NetworkSwitches {
     let headers: [String: String]
     /// Whether file: URLs are allowed.
     let allowsPrivate: Bool
-    let asksAgain: Bool
+    /// When to ask the server for a cached file.
+    let freshness: CachePolicy.Freshness
 
     static let specification = [
         OptionSpecification(
@@ -32,6 +33,7 @@ struct NetworkSwitches {
             "--max-bytes", value: "SIZE",
             help: "maximum bytes per file, also from cache; k, M, G (default: 200M or less)"),
         OptionSpecification("--refresh", help: "revalidate cached files with the server"),
+        OptionSpecification("--refresh-stale", help: "revalidate cached files whose lifetime (Cache-Control) is over"),
         OptionSpecification(
             "-j", "--jobs", value: "N", help: "parallel downloads (default: 6)"),
     ]
@@ -43,12 +45,12 @@ struct NetworkSwitches {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var downloader = DownloaderConfiguration()
         allowsPrivate = arguments.has("--allow-private")
-        asksAgain = arguments.has("--refresh")
-        downloader.maxConcurrent = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
-        downloader.addresses.allowsPrivate = allowsPrivate
+        freshness = arguments.has("--refresh") ? .revalidate : arguments.has("--refresh-stale") ? .http : .ignored
+        downloader.queue.maxConcurrent = try arguments.integer("--jobs", 1...256) ?? downloader.queue.maxConcurrent
+        downloader.servers.addresses.allowsPrivate = allowsPrivate
         for text in arguments.all("--allow-host") {
             do throws(CoderError) {
-                downloader.addresses.allowedHosts.append(try HostRule(text))
+                downloader.servers.addresses.allowedHosts.append(try HostRule(text))
             } catch {
                 throw UsageError(
                     "invalid --allow-host value \"\(text)\"", hint: "for example example.org or [::1]:8080")
@@ -59,14 +61,14 @@ struct NetworkSwitches {
                 throw UsageError(
                     "invalid --timeout value 0: expected more than 0 seconds", hint: "for example --timeout 15")
             }
-            downloader.timeout = .milliseconds(Int(max(1, seconds * 1000)))
-            downloader.connectTimeout = downloader.timeout
+            downloader.timeouts.idle = .milliseconds(Int(max(1, seconds * 1000)))
+            downloader.timeouts.connect = downloader.timeouts.idle
         }
         if let seconds = try arguments.real("--max-time", 0...864_000) {
-            downloader.totalTimeout = seconds > 0 ? .milliseconds(Int(max(1, seconds * 1000))) : nil
+            downloader.timeouts.total = seconds > 0 ? .milliseconds(Int(max(1, seconds * 1000))) : nil
         }
         if let rate = try arguments.byteCount("--min-rate", allowsZero: true) {
-            downloader.minimumRate = rate > 0 ? MinimumRate(bytesPerSecond: rate) : nil
+            downloader.timeouts.minimumRate = rate > 0 ? MinimumRate(bytesPerSecond: rate) : nil
         }
         let retries = try arguments.integer("--retries", 0...100) ?? 2
         downloader.retry = RetryPolicy(maxCount: retries)

@@ -38,4 +38,5 @@ final class OutcomeRecordingCache: DiskCaching {
     func contains(_ key: String) -> Bool { disk.contains(key) }
     func clear() { disk.clear() }
     func deleteOldFiles() { disk.deleteOldFiles() }
+    func configure(_ configuration: DiskCacheConfiguration) { disk.configure(configuration) }
 }

@@ -5,13 +5,18 @@ import ImageModel
 
 /// The result of one URL.
 struct FetchOutcome: Sendable {
+    /// The source of the file.
+    struct Origin: Sendable {
+        var tier: CacheTiers
+        var response: ResponseFacts?
+        var byteCount: Int
+    }
+
     /// The redacted URL for text output.
     var label: String
     /// The URL for JSON output.
     var url: String
-    var tier: CacheTiers
-    var response: ResponseFacts?
-    var byteCount: Int
+    var origin: Origin
     var written: ConvertJob.Outcome
     var previews: [String] = []
     var previewProblem: CoderError?
@@ -24,7 +29,7 @@ struct FetchOutcome: Sendable {
         label = redacted(url)
         self.url = wholeURL(url)
         self.written = written
-        (tier, response, byteCount) = (file.tier, file.response, file.source.count)
+        origin = Origin(tier: file.tier, response: file.response, byteCount: file.source.count)
     }
 
     var allWarnings: [String] {
@@ -33,13 +38,13 @@ struct FetchOutcome: Sendable {
     }
 
     /// Returns the origin of the file.
-    static func place(_ tier: CacheTiers, _ response: ResponseFacts?, _ byteCount: Int) -> String {
-        guard tier.contains(.disk) else { return "\(ByteText.of(byteCount)) downloaded" }
-        return response?.status == 304 ? "from the cache, revalidated" : "from the cache"
+    private static func place(_ origin: Origin) -> String {
+        guard origin.tier.contains(.disk) else { return "\(ByteText.of(origin.byteCount)) downloaded" }
+        return origin.response?.status == 304 ? "from the cache, revalidated" : "from the cache"
     }
 
     var line: String {
-        let place = Self.place(tier, response, byteCount)
+        let place = Self.place(origin)
         let way = written.encoder == nil ? "" : ", converted from \(written.input.format) \(written.input.size)"
         return "\(written.output.name): \(written.output.format) \(written.output.size), \(place)\(way)"
     }
@@ -47,12 +52,15 @@ struct FetchOutcome: Sendable {
     // MARK: JSON
 
     var json: JSONValue {
-        .object([
+        let response = origin.response
+        return .object([
             ("schema", .integer(1)), ("url", .string(url)),
             ("final_url", response.map { JSONValue.string(redacted($0.url)) } ?? .null),
             ("status", response.map { JSONValue.integer($0.status) } ?? .null),
-            ("content_type", response?.contentType.map(JSONValue.string) ?? .null), ("bytes", .integer(byteCount)),
-            ("cache", tier.contains(.disk) ? .string("disk") : .null), ("elapsed_ms", Self.milliseconds(nanoseconds)),
+            ("content_type", response?.contentType.map(JSONValue.string) ?? .null),
+            ("bytes", .integer(origin.byteCount)),
+            ("cache", origin.tier.contains(.disk) ? .string("disk") : .null),
+            ("elapsed_ms", Self.milliseconds(nanoseconds)),
             ("timings", Self.timings(response)), ("output", .string(written.output.name)),
             ("unchanged", .bool(written.encoder == nil)), ("source_format", .string(written.input.format.id)),
             ("format", .string(written.output.format.id)), ("width", .integer(written.output.size.width)),

@@ -45,12 +45,24 @@ package final class Batch<Outcome: Sendable>: Sendable {
         _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome
     ) -> ExitCode {
         runInParallel(inputs.count, threads: threads, isBound: isBound) { [self] index in
-            if state.withLock({ $0.isPointless }) { return }
-            let result = Result { () throws(CoderError) in try work(index, inputs[index]) }
-            state.withLock { note(result, of: index, &$0) }
+            if isPointless { return }
+            note(Result { () throws(CoderError) in try work(index, inputs[index]) }, of: index)
         }
         finally()
-        return state.withLock { state in
+        return end()
+    }
+
+    /// Whether the reader of standard output is gone, so that further work has no use.
+    package var isPointless: Bool { state.withLock { $0.isPointless } }
+
+    /// Notes the result of one input, and reports it after those of all earlier inputs.
+    package func note(_ result: Result<Outcome, CoderError>, of index: Int) {
+        state.withLock { note(result, of: index, &$0) }
+    }
+
+    /// Prints the number of failures, and returns the exit code.
+    package func end() -> ExitCode {
+        state.withLock { state in
             state.progress.clear()
             if state.isPointless { return .inputOutput }
             if state.failures == 0 { return .success }

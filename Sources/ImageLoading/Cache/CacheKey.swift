@@ -1,6 +1,6 @@
 import CoderHost
 import ImageModel
-public import ImageProcessing
+package import ImageProcessing
 
 /// The cache keys of a request.
 ///
@@ -29,11 +29,11 @@ public struct CacheKey: Sendable, Hashable {
     /// - Parameters:
     ///   - filter: the manager's filter; a filter in the options takes precedence.
     ///   - transformer: the manager's transformer; a transformer in the options takes precedence.
-    public init(
+    package init(
         _ request: ImageRequest, filter: CacheKeyFilter? = nil, transformer: (any ImageTransformer)? = nil
     ) {
         let options = request.options
-        let key = (options.keyFilter ?? filter)?(request.url) ?? options.fileKey(request.url)
+        let key = (options.parts.keyFilter ?? filter)?(request.url) ?? options.fileKey(request.url)
         self.init(original: key, options, transformer: options.transformer(or: transformer))
     }
 
@@ -42,7 +42,7 @@ public struct CacheKey: Sendable, Hashable {
     /// - Parameters:
     ///   - original: the file's key, already filtered.
     ///   - transformer: the transformer of the decoded image; the transformer in the options is ignored.
-    public init(original: String, _ options: LoadOptions, transformer: (any ImageTransformer)? = nil) {
+    package init(original: String, _ options: LoadOptions, transformer: (any ImageTransformer)? = nil) {
         self.original = original
         var decoded = original
         if case .box(let size, let fit, enlarging: false) = options.decode.size, fit == .inside || fit == .fill {
@@ -55,7 +55,7 @@ public struct CacheKey: Sendable, Hashable {
         if let transformer {
             result = transformedKey(result, transformer.key)
             // Without this option animations stay untransformed, so one transformer has two different results.
-            if options.transformsAnimations { result = transformedKey(result, "Frames") }
+            if options.animation.transformsFrames { result = transformedKey(result, "Frames") }
         }
         let stored = options.storedVariant
         if !stored.isEmpty { result = transformedKey(result, stored) }
@@ -63,7 +63,7 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// Whether the result is the unchanged decoded file.
-    public var isOriginal: Bool { original.utf8.elementsEqual(result.utf8) }
+    package var isOriginal: Bool { original.utf8.elementsEqual(result.utf8) }
 }
 
 extension LoadOptions {
@@ -75,14 +75,16 @@ extension LoadOptions {
             base = String(url[..<url.utf8.index(url.startIndex, offsetBy: fragment)])
         }
         // The common case; it determines the cost of a memory cache lookup.
-        if headers.isEmpty, credential == nil, !handlesCookies, !allowsInvalidCertificates {
+        if request.headers.isEmpty, request.credential == nil, !request.handlesCookies,
+            !request.allowsInvalidCertificates
+        {
             // Without the suffix, the URL could equal the key of another file's thumbnail.
             return hasBracket && Self.isWeb(url) ? "\(base)#File" : base
         }
-        var parts = headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
-        if let credential { parts.append(credential.basic) }
-        if handlesCookies { parts.append("cookies") }
-        if allowsInvalidCertificates { parts.append("any certificate") }
+        var parts = request.headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
+        if let credential = request.credential { parts.append(credential.basic) }
+        if request.handlesCookies { parts.append("cookies") }
+        if request.allowsInvalidCertificates { parts.append("any certificate") }
         let digest = SHA256.hexDigest(of: Array(parts.joined(separator: "\n").utf8))
         return "\(base)#Request(\(digest.prefix(32)))"
     }
@@ -104,13 +106,13 @@ extension LoadOptions {
     /// The options that make the image on disk differ from the image in memory.
     var storedVariant: String {
         var parts: [String] = []
-        if let size = encode.maxPixelSize { parts.append("within=\(size.width)x\(size.height)") }
-        if encode.firstFrameOnly { parts.append("first") }
+        if let size = cache.encode.maxPixelSize { parts.append("within=\(size.width)x\(size.height)") }
+        if cache.encode.firstFrameOnly { parts.append("first") }
         return parts.isEmpty ? "" : "Stored(\(parts.joined(separator: ",")))"
     }
 
     /// Returns the transformer of the options, or `standard` if the options leave the choice to the manager.
-    public func transformer(or standard: (any ImageTransformer)?) -> (any ImageTransformer)? {
+    package func transformer(or standard: (any ImageTransformer)?) -> (any ImageTransformer)? {
         switch transformer {
         case .standard: standard
         case .none: nil
@@ -139,7 +141,7 @@ extension LoadOptions {
         if decode.colors != .stored { parts.append("colors=\(decode.colors)") }
         if let type = decode.hint.type { parts.append("type=\(escaped(type))") }
         if let suffix = decode.hint.fileExtension { parts.append("extension=\(escaped(suffix))") }
-        if let coder { parts.append("coder=\(escaped(coder))") }
+        if let coder = self.parts.coder { parts.append("coder=\(escaped(coder))") }
         switch kind {
         case .any: if decode.firstFrameOnly { parts.append("first") }
         case .still: parts.append("first")

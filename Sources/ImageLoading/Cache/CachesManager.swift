@@ -29,12 +29,12 @@ public final class CachesManager: ImageCaching {
         /// Policy for removing one key.
         public var remove = Policy.concurrent
         /// Policy for ``CachesManager/contains(_:in:)``.
-        public var contains = Policy.serial
+        package var contains = Policy.serial
         /// Policy for removing all entries.
-        public var clear = Policy.concurrent
+        package var clear = Policy.concurrent
 
         /// Creates the default policies.
-        public init() {}
+        package init() {}
     }
 
     private struct State {
@@ -47,8 +47,8 @@ public final class CachesManager: ImageCaching {
     /// Creates a combination of caches.
     ///
     /// - Parameter caches: the highest is the last.
-    public init(_ caches: [any ImageCaching] = [], policies: Policies = Policies()) {
-        state = Mutex(State(caches: caches, policies: policies))
+    public init(_ caches: [any ImageCaching] = []) {
+        state = Mutex(State(caches: caches, policies: Policies()))
     }
 
     /// The caches; the highest is the last.
@@ -64,10 +64,10 @@ public final class CachesManager: ImageCaching {
     }
 
     /// Adds a cache above all others.
-    public func addCache(_ cache: any ImageCaching) { state.withLock { $0.caches.append(cache) } }
+    package func addCache(_ cache: any ImageCaching) { state.withLock { $0.caches.append(cache) } }
 
     /// Removes a cache, compared by identity.
-    public func removeCache(_ cache: any ImageCaching & AnyObject) {
+    package func removeCache(_ cache: any ImageCaching & AnyObject) {
         state.withLock { state in
             state.caches.removeAll { ($0 as AnyObject) === cache }
         }

@@ -20,4 +20,6 @@ public protocol DiskCaching: Sendable {
     func deleteOldFiles()
     /// The number of entries and the bytes that they occupy.
     var totals: (count: Int, size: Int) { get }
+    /// Applies new limits; the cache calls it when its configuration changes.
+    func configure(_ configuration: DiskCacheConfiguration)
 }

@@ -2,25 +2,6 @@ import CoderHost
 public import ImageModel
 public import ImageProcessing
 
-/// The result of a query to an ``ImageCache``.
-public struct CacheHit: Sendable {
-    /// The image.
-    public var image: LoadedImage
-    /// The original file; nil for a reduced image, and for a memory hit unless the options request the data.
-    public var data: [UInt8]?
-    /// The tier that had the image.
-    public var tier: CacheTiers
-}
-
-extension LoadOptions {
-    /// Returns options for an image that fits into a box.
-    public static func thumbnail(_ box: PixelSize, _ fit: Fit = .inside) -> LoadOptions {
-        var options = LoadOptions()
-        options.decode = .thumbnail(box, fit)
-        return options
-    }
-}
-
 // MARK: Querying
 
 extension ImageCache {
@@ -35,24 +16,25 @@ extension ImageCache {
     /// - Throws: `.cancelled`, at once.
     public func query(
         _ key: String, _ options: LoadOptions = LoadOptions(), in tiers: CacheTiers? = nil
-    ) async throws(CoderError) -> CacheHit? {
+    ) async throws(CoderError) -> LoadResult? {
         if Task.isCancelled { throw CoderError(.cancelled, "the cache query was cancelled") }
-        let tiers = tiers ?? options.queries
+        let tiers = tiers ?? options.cache.results.reads
         let keys = CacheKey(original: key, options)
         let scale = options.scaleFactor(ofKey: key)
         if tiers.contains(.memory), let image = await imageInMemory(keys, options) {
             // The image may have been stored without preloaded frames.
-            if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded {
+            if options.animation.preloadsFrames, let animation = image.animation, !animation.areAllFramesLoaded {
                 try? await BlockingWork.run { () throws(CoderError) in try animation.preloadAllFrames() }
             }
-            let wantsData = options.queriesDataOfMemoryHits && tiers.contains(.disk) && keys.isOriginal
-            return CacheHit(
-                image: image.withScaleFactor(scale), data: wantsData ? await data(for: key)?.bytes : nil, tier: .memory)
+            let wantsData = options.cache.returnsDataOfMemoryHits && tiers.contains(.disk) && keys.isOriginal
+            return LoadResult(
+                image: image.withScaleFactor(scale), data: wantsData ? await data(for: key)?.bytes : nil, tier: .memory,
+                url: key)
         }
         guard tiers.contains(.disk) else { return nil }
-        let usesMemory = options.stores.contains(.memory) && tiers.contains(.memory)
+        let usesMemory = options.cache.results.writes.contains(.memory) && tiers.contains(.memory)
         let lookup = Lookup(
-            key: ExactKey(key), variant: ExactKey(keys.decoded), preloads: options.preloadsAllFrames,
+            key: ExactKey(key), variant: ExactKey(keys.decoded), preloads: options.animation.preloadsFrames,
             usesMemory: usesMemory)
         let hit = try await lookups.value(for: lookup, LoadUrgency(options.priority)) { [self] node in
             do throws(CoderError) {
@@ -69,11 +51,11 @@ extension ImageCache {
     /// Reads from disk and decodes.
     private func look(
         _ keys: CacheKey, _ options: LoadOptions, usesMemory: Bool, _ urgency: LoadUrgency
-    ) async throws(CoderError) -> CacheHit? {
+    ) async throws(CoderError) -> LoadResult? {
         if !keys.isOriginal, let stored = await bytes(for: keys.decoded) {
             // The stored image is already reduced, so it only needs a plain decode.
             var plain = LoadOptions()
-            (plain.kind, plain.preloadsAllFrames) = (options.kind, options.preloadsAllFrames)
+            (plain.kind, plain.animation.preloadsFrames) = (options.kind, options.animation.preloadsFrames)
             plain.decode.firstFrameOnly = options.decode.firstFrameOnly
             if let hit = try await decode(stored, plain, keys, options, usesMemory, urgency) { return hit }
         }
@@ -91,12 +73,12 @@ extension ImageCache {
     private func decode(
         _ stored: (data: CachedData, origin: ImageSource.Origin), _ how: LoadOptions, _ keys: CacheKey,
         _ options: LoadOptions, _ usesMemory: Bool, _ urgency: LoadUrgency
-    ) async throws(CoderError) -> CacheHit? {
+    ) async throws(CoderError) -> LoadResult? {
         let scale = scaleFactor(ofKey: keys.original)
-        let hit = try await decodeLine.run(urgency) { () async throws(CoderError) -> CacheHit? in
+        let hit = try await decodeLine.run(urgency) { () async throws(CoderError) -> LoadResult? in
             // Another task may have decoded it while this one waited.
             if usesMemory, let image = await imageInMemory(keys, options) {
-                return CacheHit(image: image, tier: .memory)
+                return LoadResult(image: image, tier: .memory, url: keys.original)
             }
             let coders = self.coders
             let source = ImageSource(stored.data.bytes, name: keys.original, origin: stored.origin)
@@ -106,7 +88,7 @@ extension ImageCache {
             guard let image else { return nil }
             let described = image.describedBy(options.decode)
             if usesMemory { store(described, for: keys.decoded) }
-            return CacheHit(image: described, tier: .disk)
+            return LoadResult(image: described, tier: .disk, url: keys.original)
         }
         if Task.isCancelled { throw CoderError(.cancelled, "the cache query was cancelled") }
         return hit
@@ -125,7 +107,7 @@ extension ImageCaching {
         if options.kind == .animated { return image.animation == nil || options.decode.firstFrameOnly ? nil : image }
         guard image.animation != nil else { return image }
         let first = try? await BlockingWork.run { () throws(CoderError) in try StoredImage.firstFrame(of: image) }
-        if let first, options.stores.contains(.memory) { store(first, for: keys.decoded) }
+        if let first, options.cache.results.writes.contains(.memory) { store(first, for: keys.decoded) }
         return first
     }
 }
@@ -177,6 +159,7 @@ extension LoadedImage {
             ? self
             : LoadedImage(
                 content, format: format, scaleFactor: scaleFactor, isPartial: isPartial, isTransformed: isTransformed,
-                options: options, extendedData: extendedData)
+                options: options, extendedData: extendedData
+            ).with(freshness)
     }
 }

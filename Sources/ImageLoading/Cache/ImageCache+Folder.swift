@@ -9,7 +9,7 @@ extension ImageCache {
     /// The directory that contains a folder for every namespace; nil if nothing is kept on disk.
     ///
     /// The default is ``DiskCache/standardDirectory``. Setting it affects only caches that are created later.
-    public static var defaultDirectory: String? {
+    package static var defaultDirectory: String? {
         get { directory.withLock { $0 } ?? DiskCache.standardDirectory }
         set { directory.withLock { $0 = newValue } }
     }
@@ -36,6 +36,9 @@ extension ImageCache {
 }
 
 extension DiskCache: DiskCaching {
+    /// Replaces ``configuration``.
+    package func configure(_ configuration: DiskCacheConfiguration) { self.configuration = configuration }
+
     /// Removes expired entries, then the oldest ones above the size limit; see ``prune()``.
-    public func deleteOldFiles() { prune() }
+    package func deleteOldFiles() { prune() }
 }

@@ -14,13 +14,15 @@ import ImageProcessing
 /// - Concurrency: any thread.
 public final class ImageCache: ImageCaching {
     /// The memory tier; it exists even if the configuration disables its use.
-    public let memory: any MemoryCaching
+    package let memory: any MemoryCaching
     /// The disk tier; nil for a cache in memory only.
-    public let disk: (any DiskCaching)?
+    package let disk: (any DiskCaching)?
     let coders: CodersManager
     private let settings: Mutex<ImageCacheConfiguration>
+    private let pressure: MemoryPressure
+    private let observation = Mutex<MemoryPressure.Observation?>(nil)
     /// Reads and decodes in progress; callers that want the same image share one.
-    let lookups = SharedWork<Lookup, Never, CacheHit?>()
+    let lookups = SharedWork<Lookup, Never, LoadResult?>()
     let diskLine: AdmissionQueue
     let decodeLine: AdmissionQueue
 
@@ -37,10 +39,18 @@ public final class ImageCache: ImageCaching {
     /// - Parameters:
     ///   - memory: nil creates one from the configuration.
     ///   - disk: nil for a cache without files.
-    public init(
+    public convenience init(
         memory: (any MemoryCaching)? = nil, disk: (any DiskCaching)?, coders: CodersManager,
         configuration: ImageCacheConfiguration = ImageCacheConfiguration()
     ) {
+        self.init(memory: memory, disk: disk, coders: coders, configuration: configuration, pressure: .shared)
+    }
+
+    init(
+        memory: (any MemoryCaching)?, disk: (any DiskCaching)?, coders: CodersManager,
+        configuration: ImageCacheConfiguration, pressure: MemoryPressure
+    ) {
+        self.pressure = pressure
         self.memory =
             memory ?? configuration.makeMemoryCache?(configuration) ?? MemoryCache(configuration.memory)
         self.disk = disk
@@ -48,6 +58,17 @@ public final class ImageCache: ImageCaching {
         settings = Mutex(configuration)
         diskLine = AdmissionQueue(limit: configuration.maxDiskAccesses)
         decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? Machine.processorCount)
+        observePressure(configuration.memory.respondsToPressure)
+    }
+
+    private func observePressure(_ wanted: Bool) {
+        let former = observation.withLock { observation -> MemoryPressure.Observation? in
+            if wanted == (observation != nil) { return nil }
+            let former = observation
+            observation = wanted ? pressure.observe { [memory] in memory.relieve($0) } : nil
+            return former
+        }
+        former?.cancel()
     }
 
     /// The configuration; it may be changed at any time. New limits apply at once, but the tiers are not created again.
@@ -56,9 +77,10 @@ public final class ImageCache: ImageCaching {
         set {
             settings.withLock { $0 = newValue }
             diskLine.limit = newValue.maxDiskAccesses
-            (disk as? DiskCache)?.configuration = newValue.disk
             decodeLine.limit = newValue.maxDecodes ?? Machine.processorCount
-            (memory as? MemoryCache)?.configuration = newValue.memory
+            disk?.configure(newValue.disk)
+            memory.configure(newValue.memory)
+            observePressure(newValue.memory.respondsToPressure)
             if !newValue.keepsImagesInMemory { memory.removeAll() }
         }
     }

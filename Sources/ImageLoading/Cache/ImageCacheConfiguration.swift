@@ -25,21 +25,26 @@ public struct ImageCacheConfiguration: Sendable {
     /// The number of concurrent disk reads and writes; 1 makes them sequential.
     ///
     /// With the default of 4, one slow access does not block all others, and more would not make a disk faster.
-    public var maxDiskAccesses = 4
+    package var maxDiskAccesses = 4
 
     // MARK: Images
 
     /// The number of concurrent decodes and encodes; nil for the number of processors.
-    public var maxDecodes: Int?
-    /// The format for animations that have no file and whose own format cannot be written.
-    public var animationFormat: ImageFormat = "gif"
+    package var maxDecodes: Int?
+    /// The format for animations that have no file and whose own format cannot be written; nil for the best installed
+    /// one.
+    public var animationFormat: ImageFormat?
 
     // MARK: Other parts
 
     /// Creates a custom memory tier.
     public var makeMemoryCache: (@Sendable (_ configuration: ImageCacheConfiguration) -> any MemoryCaching)?
-    /// Creates a custom disk tier.
-    public var makeDiskCache: DiskCacheFactory?
+    /// Creates a custom disk tier for a namespace in a directory, which need not exist yet.
+    public var makeDiskCache:
+        (
+            @Sendable (_ directory: String, _ namespace: String, _ configuration: ImageCacheConfiguration)
+                -> any DiskCaching
+        )?
     /// Functions that return paths of files outside the cache, called in order when the disk tier has no entry.
     ///
     /// The files are read and never changed. Their owner and permissions are not checked, so return only trusted paths.
@@ -48,7 +53,3 @@ public struct ImageCacheConfiguration: Sendable {
     /// Creates the default configuration.
     public init() {}
 }
-
-/// Creates a disk tier for a namespace in a directory, which need not exist yet.
-public typealias DiskCacheFactory =
-    @Sendable (_ directory: String, _ namespace: String, _ configuration: ImageCacheConfiguration) -> any DiskCaching

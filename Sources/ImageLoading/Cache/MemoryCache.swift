@@ -5,7 +5,7 @@ import ImageProcessing
 ///
 /// Every call enforces the limits exactly. A weak table also finds evicted images that the application still holds.
 /// - Concurrency: any thread. Images are released outside the lock, so no caller waits while large memory is freed.
-public final class MemoryCache: MemoryCaching {
+package final class MemoryCache: MemoryCaching {
     fileprivate struct Entry {
         var image: LoadedImage
         var cost: Int
@@ -34,34 +34,21 @@ public final class MemoryCache: MemoryCaching {
     private let state: Mutex<State>
     /// Nanoseconds on a monotonic clock.
     private let now: @Sendable () -> UInt64
-    private let pressure: MemoryPressure?
-    private let observation = Mutex<MemoryPressure.Observation?>(nil)
-
-    /// Creates a cache that uses the shared memory pressure monitor.
-    public convenience init(_ configuration: MemoryCacheConfiguration = MemoryCacheConfiguration()) {
-        self.init(configuration, pressure: .shared)
-    }
 
     /// Creates a cache.
-    ///
-    /// - Parameter pressure: reports memory shortage; nil for no reports.
-    public convenience init(_ configuration: MemoryCacheConfiguration, pressure: MemoryPressure?) {
-        self.init(configuration, pressure: pressure, now: { monotonicNow() })
+    package convenience init(_ configuration: MemoryCacheConfiguration = MemoryCacheConfiguration()) {
+        self.init(configuration, now: { monotonicNow() })
     }
 
-    init(
-        _ configuration: MemoryCacheConfiguration, pressure: MemoryPressure?, now: @escaping @Sendable () -> UInt64
-    ) {
+    init(_ configuration: MemoryCacheConfiguration, now: @escaping @Sendable () -> UInt64) {
         state = Mutex(State(configuration: configuration))
         self.now = now
-        self.pressure = pressure
-        observePressure(configuration.respondsToPressure)
     }
 
     // MARK: Configuration
 
     /// The configuration; it may be changed at any time, and new limits are enforced at once.
-    public var configuration: MemoryCacheConfiguration {
+    package var configuration: MemoryCacheConfiguration {
         get { state.withLock { $0.configuration } }
         set {
             let removed = state.withLock { state in
@@ -73,24 +60,15 @@ public final class MemoryCache: MemoryCaching {
                 return state.enforceLimits()
             }
             _ = removed
-            observePressure(newValue.respondsToPressure)
         }
     }
 
-    private func observePressure(_ wanted: Bool) {
-        let former = observation.withLock { observation -> MemoryPressure.Observation? in
-            if wanted == (observation != nil) { return nil }
-            let former = observation
-            observation =
-                wanted ? pressure?.observe { [weak self] level in self?.relieve(level) } : nil
-            return former
-        }
-        former?.cancel()
-    }
+    /// Replaces ``configuration``.
+    package func configure(_ configuration: MemoryCacheConfiguration) { self.configuration = configuration }
 
     /// Releases half of the images by cost, or all; images that the application holds can still be found.
-    func relieve(_ level: MemoryPressure.Level) {
-        switch level {
+    package func relieve(_ shortage: MemoryShortage) {
+        switch shortage {
         case .moderate: trim(toCost: statistics.cost / 2)
         case .critical: trim(toCost: 0, count: 0)
         }
@@ -99,7 +77,7 @@ public final class MemoryCache: MemoryCaching {
     // MARK: Images
 
     /// Returns the image of a key, and marks it as used.
-    public func image(for key: String) -> LoadedImage? {
+    package func image(for key: String) -> LoadedImage? {
         let key = ExactKey(key)
         let (image, removed) = state.withLock { $0.image(for: key, now) }
         _ = removed
@@ -107,7 +85,7 @@ public final class MemoryCache: MemoryCaching {
     }
 
     /// Whether an image is kept for a key; does not mark it as used.
-    public func contains(_ key: String) -> Bool {
+    package func contains(_ key: String) -> Bool {
         let key = ExactKey(key)
         return state.withLock { state in
             if let entry = state.strong.peek(key) { return !isOver(entry.deadline) }
@@ -119,14 +97,14 @@ public final class MemoryCache: MemoryCaching {
     private func isOver(_ deadline: UInt64?) -> Bool { deadline.map { now() >= $0 } ?? false }
 
     /// Stores an image with the cost of its pixels and the default time to live.
-    public func store(_ image: LoadedImage, for key: String) { store(image, for: key, cost: nil) }
+    package func store(_ image: LoadedImage, for key: String) { store(image, for: key, cost: nil) }
 
     /// Stores an image, replacing an older one of the same key.
     ///
     /// - Parameters:
     ///   - cost: bytes; nil for the bytes of its pixels.
     ///   - timeToLive: nil for the default of the configuration.
-    public func store(_ image: LoadedImage, for key: String, cost: Int?, timeToLive: Duration? = nil) {
+    package func store(_ image: LoadedImage, for key: String, cost: Int?, timeToLive: Duration? = nil) {
         let key = ExactKey(key)
         let cost = min(max(0, cost ?? image.memoryCost), Self.highestCost)
         let removed = state.withLock { state -> [Entry] in
@@ -153,7 +131,7 @@ public final class MemoryCache: MemoryCaching {
     }
 
     /// Removes the image of a key.
-    public func remove(_ key: String) {
+    package func remove(_ key: String) {
         let key = ExactKey(key)
         let removed = state.withLock { state -> Entry? in
             state.weak[key] = nil
@@ -165,7 +143,7 @@ public final class MemoryCache: MemoryCaching {
     }
 
     /// Removes all images, including images that the application still holds.
-    public func removeAll() {
+    package func removeAll() {
         let removed = state.withLock { state in
             state.weak = [:]
             state.sweepAt = State.smallestSweep
@@ -178,10 +156,10 @@ public final class MemoryCache: MemoryCaching {
     // MARK: Limits
 
     /// Evicts the least recently used images until the total cost is at most `cost`.
-    public func trim(toCost cost: Int) { trim(toCost: cost, count: nil) }
+    package func trim(toCost cost: Int) { trim(toCost: cost, count: nil) }
 
     /// Evicts the least recently used images until at most `count` are left.
-    public func trim(toCount count: Int) { trim(toCost: nil, count: count) }
+    package func trim(toCount count: Int) { trim(toCost: nil, count: count) }
 
     private func trim(toCost cost: Int?, count: Int?) {
         let removed = state.withLock { $0.trim(toCost: cost, count: count) }
@@ -191,7 +169,7 @@ public final class MemoryCache: MemoryCaching {
     /// Removes expired images at once; otherwise they are removed when they are read or when room is needed.
     ///
     /// - Complexity: O(n).
-    public func removeExpired() {
+    package func removeExpired() {
         let removed = state.withLock { state in
             let time = now()
             let removed = state.strong.removeAll { $0.deadline.map { time >= $0 } ?? false }
@@ -204,7 +182,7 @@ public final class MemoryCache: MemoryCaching {
     }
 
     /// Counters and current usage.
-    public var statistics: MemoryCacheStatistics {
+    package var statistics: MemoryCacheStatistics {
         state.withLock { state in
             var statistics = state.statistics
             statistics.count = state.strong.count

@@ -7,17 +7,9 @@ import ImageProcessing
 /// kernel's pressure stall information if the process may set one. Otherwise it reads the averages, or the events of
 /// its control group, every two seconds.
 /// - Concurrency: any thread.
-public final class MemoryPressure: Sendable {
-    /// The severity of a shortage.
-    public enum Level: Sendable, Hashable {
-        /// Memory is short.
-        case moderate
-        /// Memory is still short after observers were notified recently.
-        case critical
-    }
-
+package final class MemoryPressure: Sendable {
     /// The way memory is watched.
-    public enum Watch: Sendable, Hashable {
+    package enum Watch: Sendable, Hashable {
         /// The kernel sends notifications through this file.
         case trigger(String)
         /// This file is read periodically.
@@ -27,10 +19,10 @@ public final class MemoryPressure: Sendable {
     }
 
     /// The monitor that all caches of the process share.
-    public static let shared = MemoryPressure { PressureFiles().source() }
+    package static let shared = MemoryPressure { PressureFiles().source() }
 
     private struct State {
-        var observers: [Int: @Sendable (Level) -> Void] = [:]
+        var observers: [Int: @Sendable (MemoryShortage) -> Void] = [:]
         var next = 0
         var source: (any PressureSource)?
         var lastTime: UInt64?
@@ -53,23 +45,23 @@ public final class MemoryPressure: Sendable {
     }
 
     /// The way memory is watched; nil without observers.
-    public var watch: Watch? {
+    package var watch: Watch? {
         state.withLock { state in state.observers.isEmpty ? nil : state.source?.kind ?? .unavailable }
     }
 
     /// A registered observer; it ends when it is cancelled or released.
-    public final class Observation: Sendable {
+    package final class Observation: Sendable {
         private let end: @Sendable () -> Void
         fileprivate init(_ end: @escaping @Sendable () -> Void) { self.end = end }
         deinit { end() }
         /// Ends the observation.
-        public func cancel() { end() }
+        package func cancel() { end() }
     }
 
     /// Calls `body` whenever memory is short.
     ///
     /// - Parameter body: called on a separate thread; the next notification is read only after it returns.
-    public func observe(_ body: @escaping @Sendable (Level) -> Void) -> Observation {
+    package func observe(_ body: @escaping @Sendable (MemoryShortage) -> Void) -> Observation {
         let number = state.withLock { state in
             state.next += 1
             state.observers[state.next] = body
@@ -108,7 +100,7 @@ public final class MemoryPressure: Sendable {
             let time = now()
             let isNear = state.lastTime.map { time - min($0, time) < Self.memory } ?? false
             state.lastTime = time
-            return (Array(state.observers.values), isNear ? Level.critical : .moderate)
+            return (Array(state.observers.values), isNear ? MemoryShortage.critical : .moderate)
         }
         for observer in observers { observer(level) }
     }

@@ -17,7 +17,7 @@ enum StoredImage {
                 content, format: format, scaleFactor: scaleFactor, options: options.decode, extendedData: extended)
         }
         let wantsStill = options.kind == .still || options.decode.firstFrameOnly
-        var coder = options.coder
+        var coder = options.parts.coder
         if options.kind != .animated {
             let still = try coders.withSession(source, options.decode, forcing: coder) {
                 session throws(CoderError) -> LoadedImage? in
@@ -32,7 +32,7 @@ enum StoredImage {
         decode.firstFrameOnly = wantsStill
         let animation = try AnimatedImage(source, manager: coders, decode, forcing: coder)
         if let problem = animation.problem, animation.frameCount == 0 { throw problem }
-        if options.preloadsAllFrames { try animation.preloadAllFrames() }
+        if options.animation.preloadsFrames { try animation.preloadAllFrames() }
         return loaded(.animated(animation), animation.format)
     }
 
@@ -50,7 +50,8 @@ enum StoredImage {
         options.firstFrameOnly = true
         return LoadedImage(
             .still(try animation.image(at: 0)), format: image.format, scaleFactor: image.scaleFactor,
-            isTransformed: image.isTransformed, options: options, extendedData: image.extendedData)
+            isTransformed: image.isTransformed, options: options, extendedData: image.extendedData
+        ).with(image.freshness)
     }
 
     // MARK: Encoding
@@ -62,21 +63,26 @@ enum StoredImage {
     /// stills the default format with or without alpha.
     /// - Throws: `.noCoder`, errors of the coder.
     static func encode(
-        _ image: LoadedImage, _ options: LoadOptions, animationFormat: ImageFormat, _ coders: CodersManager
+        _ image: LoadedImage, _ options: LoadOptions, animationFormat: ImageFormat?, _ coders: CodersManager
     ) throws(CoderError) -> [UInt8] {
         switch image.content {
         case .still(let still):
             return try coders.encode(
-                still, to: options.storeFormat ?? format(of: image, still, coders), options.encode)
+                still, to: options.cache.format ?? format(of: image, still, coders), options.cache.encode)
         case .animated(let animation):
             if isWholeFile(image, animation, options) { return animation.source.bytes(0..<animation.source.count) }
-            guard animation.isAnimated, !options.encode.firstFrameOnly else {
+            guard animation.isAnimated, !options.cache.encode.firstFrameOnly else {
                 let first = try firstFrame(of: image)
                 return try encode(first, options, animationFormat: animationFormat, coders)
             }
-            let own = coders.animationEncoders(for: image.format).isEmpty ? animationFormat : image.format
+            let isOwn = !coders.animationEncoders(for: image.format).isEmpty
+            let format = options.cache.format ?? (isOwn ? image.format : animationFormat) ?? coders.animationFormat
+            guard let format else {
+                throw CoderError(
+                    .noCoder, "no installed plugin encodes animations", hint: "install one; see coderhost list")
+            }
             let sink = MemorySink(limits: coders.limits)
-            try coders.encode(animation, to: options.storeFormat ?? own, options.encode, into: sink)
+            try coders.encode(animation, to: format, options.cache.encode, into: sink)
             return sink.bytes
         }
     }
@@ -85,7 +91,7 @@ enum StoredImage {
         var made = LoadOptions()
         made.decode = image.options
         return !image.isTransformed && animation.source.isComplete && CacheKey(original: "", made).isOriginal
-            && (options.storeFormat ?? image.format) == image.format && options.encode == EncodeOptions()
+            && (options.cache.format ?? image.format) == image.format && options.cache.encode == EncodeOptions()
     }
 
     private static func format(
@@ -96,5 +102,14 @@ enum StoredImage {
         let losesAlpha = hasAlpha && image.format == coders.defaultFormat(animated: false, alpha: false)
         let isOwn = !image.format.id.isEmpty && coders.canEncode(to: image.format) && !losesAlpha
         return isOwn ? image.format : coders.defaultFormat(animated: false, alpha: hasAlpha)
+    }
+}
+
+extension CodersManager {
+    /// The format of the best installed encoder for animations; nil if there is none.
+    var animationFormat: ImageFormat? {
+        // The best coder is the last.
+        coders.last { $0.descriptor.roles.contains(.encodeAnimation) }?.descriptor.formats.first
+            .map(\.id)
     }
 }

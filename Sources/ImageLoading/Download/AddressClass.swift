@@ -1,5 +1,5 @@
 /// The purpose of an address; determines whether the downloader may connect to it.
-public enum AddressClass: String, Sendable, Hashable, CaseIterable {
+package enum AddressClass: String, Sendable, Hashable, CaseIterable {
     /// Public internet.
     case global
     case loopback

@@ -9,21 +9,23 @@ public struct AddressPolicy: Sendable, Hashable {
     /// Whether to allow this machine and the networks around it: loopback, private, link-local, shared.
     public var allowsPrivate = false
     /// Networks that are allowed in any case.
-    public var allowedNetworks: [IPNetwork] = []
+    package var allowedNetworks: [IPNetwork] = []
     /// Hosts that are allowed with any address.
     public var allowedHosts: [HostRule] = []
     /// If set, no other hosts are allowed.
     public var onlyHosts: [HostRule]?
 
-    /// Creates the default policy.
-    public init() {}
+    init() {}
 
     /// A policy for local images: also allows private addresses.
-    public static let withPrivate = {
+    package static let withPrivate = {
         var policy = AddressPolicy()
         policy.allowsPrivate = true
         return policy
     }()
+
+    /// The feature that an `.addressDenied` error names if ``allowsPrivate`` would allow the address.
+    package static let privateAddresses = "private-addresses"
 
     /// Checks a host against ``onlyHosts``.
     ///
@@ -47,7 +49,8 @@ public struct AddressPolicy: Sendable, Hashable {
                 .addressDenied, "\(place) is \(kind.phrase) and is not allowed",
                 hint: kind.isNear
                     ? "allow private addresses, or this host, if it can be trusted"
-                    : "allow this host if it can be trusted")
+                    : "allow this host if it can be trusted",
+                feature: kind.isNear ? Self.privateAddresses : nil)
         }
     }
 

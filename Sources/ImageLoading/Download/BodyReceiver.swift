@@ -54,7 +54,7 @@ struct BodyReceiver: Sendable {
         if source.count == 0 {
             throw DownloadFailure(CoderError(.corrupt, "the server sent an empty file"))
         }
-        if download.parts.configuration.decryptor == nil, download.decryptor == nil {
+        if download.parts.configuration.response.decryptor == nil, download.decryptor == nil {
             download.report(LoadProgress(source, expected: source.count))
         }
         return .finished(LoadedData(.source(try finished(source, total)), response: timed(source.count)))
@@ -73,7 +73,7 @@ struct BodyReceiver: Sendable {
     private func read(
         _ response: HTTPClientResponse, into source: ImageSource, _ total: Int?
     ) async throws(DownloadFailure) {
-        let needsDecryption = download.parts.configuration.decryptor != nil || download.decryptor != nil
+        let needsDecryption = download.parts.configuration.response.decryptor != nil || download.decryptor != nil
         do {
             for try await part in response.body {
                 let bytes = Array(part.readableBytesView)
@@ -120,7 +120,8 @@ struct BodyReceiver: Sendable {
 
     /// Keeps the received bytes if the server supports resuming.
     private func keep(_ source: ImageSource, _ total: Int?) {
-        guard download.parts.configuration.resumesDownloads, !isEncoded, hop.method == "GET", status <= 206,
+        guard download.parts.configuration.maxPartialBytes > 0, !isEncoded, hop.method == "GET",
+            status <= 206,
             status == 206 || facts.headers["accept-ranges"]?.lowercased().contains("bytes") ?? false,
             total.map({ source.count < $0 }) ?? true
         else { return }
@@ -148,7 +149,8 @@ struct BodyReceiver: Sendable {
     private func finished(_ source: ImageSource, _ total: Int?) throws(DownloadFailure) -> ImageSource {
         let result: ImageSource
         do throws(CoderError) {
-            result = try source.decrypted(by: [download.parts.configuration.decryptor, download.decryptor], facts)
+            result = try source.decrypted(
+                by: [download.parts.configuration.response.decryptor, download.decryptor], facts)
         } catch {
             throw DownloadFailure(error)
         }

@@ -82,7 +82,7 @@ struct Download: Sendable {
             address: address, method: key.request.method, fields: key.request.headers, body: key.request.body,
             home: address.origin, sendsCredential: parts.challenged.contains(address.origin))
         hop.fields = hop.fields.filter { name, _ in !Self.ownFields.contains(name.lowercased()) }
-        if parts.configuration.resumesDownloads, !key.isConditional, hop.method == "GET" {
+        if parts.configuration.maxPartialBytes > 0, !key.isConditional, hop.method == "GET" {
             hop.partial = parts.partials.take(key.partialKey)
         }
         var redirects = 0
@@ -101,10 +101,13 @@ struct Download: Sendable {
                 return data
             case .redirect(let target, let status):
                 redirects += 1
-                guard redirects <= parts.configuration.maxRedirects else {
-                    throw .permanent("the server redirects more than \(parts.configuration.maxRedirects) times", status)
+                guard redirects <= parts.configuration.servers.maxRedirects else {
+                    throw .permanent(
+                        "the server redirects more than \(parts.configuration.servers.maxRedirects) times", status)
                 }
-                guard hop.address.scheme != .https || target.scheme == .https || parts.configuration.allowsDowngrade
+                guard
+                    hop.address.scheme != .https || target.scheme == .https
+                        || parts.configuration.servers.allowsDowngrade
                 else {
                     throw .permanent("the server redirects from https to http, which is not encrypted", status)
                 }
@@ -131,15 +134,15 @@ struct Download: Sendable {
         let configuration = parts.configuration
         let addresses: [IPAddress]
         do throws(CoderError) {
-            try configuration.addresses.check(host: hop.address)
+            try configuration.servers.addresses.check(host: hop.address)
             let start = ContinuousClock.now
             if let literal = hop.address.address {
                 addresses = [literal]
             } else {
-                addresses = try await configuration.resolver.addresses(of: hop.address.host)
+                addresses = try await configuration.servers.resolver.addresses(of: hop.address.host)
             }
             hop.timings.resolution += ContinuousClock.now - start
-            try configuration.addresses.check(addresses, of: hop.address)
+            try configuration.servers.addresses.check(addresses, of: hop.address)
         } catch {
             if error.code == .addressDenied { DownloadMetrics.blocked("address") }
             return .failure(DownloadFailure(error))
@@ -255,7 +258,7 @@ struct Download: Sendable {
         if caching.count > 1 { facts.headers["cache-control"] = caching.joined(separator: ", ") }
         facts.timings = hop.timings
         facts.timings?.requests += 1
-        for modifier in [parts.configuration.responseModifier, responseModifier] {
+        for modifier in [parts.configuration.response.modifier, responseModifier] {
             guard let modifier else { continue }
             guard let changed = modifier(facts) else {
                 throw .permanent("the application refused the response")
@@ -273,7 +276,7 @@ struct Download: Sendable {
             return .finished(LoadedData(.notModified, response: facts))
         }
         let retryAfter = facts.headers["retry-after"].flatMap { HTTPDate.delay($0, now: CookieJar.now) }
-        if let acceptable = parts.configuration.acceptableStatus, !acceptable.contains(facts.status) {
+        if let acceptable = parts.configuration.response.acceptableStatus, !acceptable.contains(facts.status) {
             await Self.drain(response)
             throw DownloadFailure(
                 CoderError(
@@ -287,7 +290,7 @@ struct Download: Sendable {
     }
 
     private func check(type field: String?) throws(DownloadFailure) {
-        guard let acceptable = parts.configuration.acceptableTypes else { return }
+        guard let acceptable = parts.configuration.response.acceptableTypes else { return }
         let type = (field ?? "").prefix { $0 != ";" && $0 != " " }.lowercased()
         let kind = type.prefix { $0 != "/" }
         if acceptable.contains(type) || acceptable.contains("\(kind)/*") { return }

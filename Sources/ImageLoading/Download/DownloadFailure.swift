@@ -61,7 +61,7 @@ struct DownloadFailure: Error {
             case ECONNREFUSED: self = .transient("the server refused the connection")
             case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, EINVAL, EAFNOSUPPORT, EACCES, EPERM:
                 self = .transient("the server cannot be reached from here")
-            case ETIMEDOUT: self = .late(connecting: configuration.connect)
+            case ETIMEDOUT: self = .late(connecting: configuration.timeouts.effectiveConnect)
             default:
                 self = .transient("the connection was lost")
                 isStaleConnection = !isAnswered
@@ -74,7 +74,7 @@ struct DownloadFailure: Error {
         case let problem as ChannelError:
             self = .transient("the connection was lost")
             if case .connectTimeout = problem {
-                self = .late(connecting: configuration.connect)
+                self = .late(connecting: configuration.timeouts.effectiveConnect)
                 isBeforeConnection = true
             }
         case let problem as NIOHTTPDecompression.DecompressionError:
@@ -104,10 +104,11 @@ struct DownloadFailure: Error {
         switch problem {
         case .cancelled: self = .cancelled
         case .readTimeout, .writeTimeout:
-            self = .transient("the server sent nothing for \(Self.text(configuration.idle))", .deadlineExceeded)
+            self = .transient(
+                "the server sent nothing for \(Self.text(configuration.timeouts.effectiveIdle))", .deadlineExceeded)
         case .deadlineExceeded: self = .transient("the download took too long", .deadlineExceeded)
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
-            self = .late(connecting: configuration.connect)
+            self = .late(connecting: configuration.timeouts.effectiveConnect)
             isBeforeConnection = true
         case .remoteConnectionClosed, .uncleanShutdown:
             self = .transient("the connection ended too early")

@@ -11,7 +11,7 @@ import NIOSSL
 /// - Concurrency: any thread.
 public final class Downloader: ImageLoading {
     /// The initial configuration; later changes of properties are not visible here.
-    public let configuration: DownloaderConfiguration
+    package let configuration: DownloaderConfiguration
 
     private let line: AdmissionQueue
     private let bucket: TokenBucket?
@@ -30,11 +30,11 @@ public final class Downloader: ImageLoading {
     /// - Throws: `.inputOutput` when a certificate file cannot be read.
     public init(_ configuration: DownloaderConfiguration = DownloaderConfiguration()) throws(CoderError) {
         self.configuration = configuration
-        line = AdmissionQueue(limit: configuration.maxConcurrent, order: configuration.order.queue)
-        bucket = configuration.rateLimit.map { TokenBucket($0) }
-        state = Mutex(State(headers: configuration.headers))
+        line = AdmissionQueue(limit: configuration.queue.maxConcurrent, order: configuration.queue.order.queue)
+        bucket = configuration.queue.rateLimit.map { TokenBucket($0) }
+        state = Mutex(State(headers: configuration.request.headers))
         var trusted: [NIOSSLCertificate] = []
-        for path in configuration.trustedCertificates {
+        for path in configuration.servers.trustedCertificates {
             do {
                 trusted += try NIOSSLCertificate.fromPEMFile(path)
             } catch {
@@ -43,8 +43,9 @@ public final class Downloader: ImageLoading {
         }
         let pool = ClientPool(
             ClientPool.Settings(
-                connect: configuration.connect, idle: configuration.idle, maxDecompressed: configuration.maxBytes,
-                trusted: trusted, maxIdle: configuration.maxIdleClients))
+                connect: configuration.timeouts.effectiveConnect, idle: configuration.timeouts.effectiveIdle,
+                maxDecompressed: configuration.maxBytes,
+                trusted: trusted, maxIdle: configuration.servers.maxIdleClients))
         parts = DownloadContext(
             configuration: configuration, pool: pool, partials: PartialStore(maxBytes: configuration.maxPartialBytes),
             cookies: CookieJar(), challenged: OriginSet())
@@ -84,14 +85,14 @@ public final class Downloader: ImageLoading {
     // MARK: Activity
 
     /// The number of running downloads.
-    public var runningCount: Int { line.running }
+    package var runningCount: Int { line.running }
     /// The number of waiting downloads.
-    public var waitingCount: Int { line.waiting }
+    package var waitingCount: Int { line.waiting }
     /// The number of different images that callers wait for.
-    public var count: Int { work.count }
+    package var count: Int { work.count }
 
     /// The number of waiting callers.
-    public var callers: Int { work.callers }
+    package var callers: Int { work.callers }
 
     /// Cancels all downloads; every waiting caller gets `.cancelled`.
     public func cancelAll() { work.cancelAll() }
@@ -105,7 +106,7 @@ public final class Downloader: ImageLoading {
     }
 
     /// Whether the downloader derives a header field itself and ignores values from callers.
-    public static func setsItself(_ name: String) -> Bool { Download.ownFields.contains(name.lowercased()) }
+    package static func setsItself(_ name: String) -> Bool { Download.ownFields.contains(name.lowercased()) }
 
     /// Removes all cookies.
     public func removeCookies() { parts.cookies.removeAll() }
@@ -133,12 +134,12 @@ public final class Downloader: ImageLoading {
     ) async throws(CoderError) -> LoadedData {
         let options = request.options
         let key = try key(for: request, cached)
-        let gate = ProgressGate(minimum: options.minimumProgressInterval, onProgress)
+        let gate = ProgressGate(minimum: options.request.minimumProgressInterval, onProgress)
         return try await work.value(for: key, urgency, onEvent: gate.pass) { [weak self] node in
             guard let self else { return .failure(CoderError(.cancelled, "the load was cancelled")) }
             let download = Download(
-                parts: self.parts, key: key, responseModifier: options.responseModifier,
-                decryptor: options.decryptor, report: node.send)
+                parts: self.parts, key: key, responseModifier: options.request.responseModifier,
+                decryptor: options.request.decryptor, report: node.send)
             return await self.perform(download, node.urgency)
         }
     }
@@ -146,7 +147,7 @@ public final class Downloader: ImageLoading {
     /// Builds the key from everything that determines the response, after all request modifiers.
     private func key(for request: ImageRequest, _ cached: CachedData?) throws(CoderError) -> DownloadKey {
         let options = request.options
-        let isLoner = options.responseModifier != nil || options.decryptor != nil
+        let isLoner = options.request.responseModifier != nil || options.request.decryptor != nil
         let (headers, loner) = try state.withLock { state throws(CoderError) -> ([String: String], Int) in
             if state.isShutDown { throw CoderError(.cancelled, "the downloader was shut down") }
             if isLoner { state.loners += 1 }
@@ -154,11 +155,11 @@ public final class Downloader: ImageLoading {
         }
         let address = try WebAddress(request.url)
         var outgoing = OutgoingRequest(url: address.text, headers: headers)
-        for (name, value) in options.headers {
+        for (name, value) in options.request.headers {
             outgoing.headers = outgoing.headers.filter { $0.key.lowercased() != name.lowercased() }
             outgoing.headers[name] = value
         }
-        for modifier in [configuration.requestModifier, options.requestModifier] {
+        for modifier in [configuration.request.modifier, options.request.modifier] {
             guard let modifier else { continue }
             guard let changed = modifier(outgoing) else {
                 throw CoderError(.invalidURL, "the application refused this request")
@@ -175,15 +176,16 @@ public final class Downloader: ImageLoading {
             request: outgoing, entityTag: cached?.attributes["etag"],
             lastModified: cached?.attributes["last-modified"],
             validatedURL: cached?.attributes["answered-by"] ?? outgoing.url,
-            credential: options.credential ?? userInfo ?? configuration.credential,
-            allowsInvalidCertificates: options.allowsInvalidCertificates, handlesCookies: options.handlesCookies,
+            credential: options.request.credential ?? userInfo ?? configuration.request.credential,
+            allowsInvalidCertificates: options.request.allowsInvalidCertificates,
+            handlesCookies: options.request.handlesCookies,
             loner: isLoner ? loner : nil)
     }
 
     /// Attempts a download until it succeeds or the retry strategy gives up.
     private func perform(_ download: Download, _ urgency: LoadUrgency) async -> Result<LoadedData, CoderError> {
         var attempt = 1
-        var left = configuration.totalTimeout
+        var left = configuration.timeouts.total
         while true {
             let (outcome, time) = await attemptOnce(download, urgency, within: left)
             guard case .failure(let failure) = outcome else { return outcome.mapError(\.error) }
@@ -237,9 +239,9 @@ public final class Downloader: ImageLoading {
     private func watched(
         _ download: Download, within limit: Duration?, onSlow: @escaping @Sendable () -> Void
     ) async throws(CoderError) -> Result<LoadedData, DownloadFailure> {
-        let (rate, idle) = (configuration.minimumRate, configuration.idle)
-        let total = configuration.totalTimeout.map(DownloadFailure.text) ?? ""
-        return try await TimeLimit.run(limit, "the download took more than \(total)") {
+        let (rate, idle) = (configuration.timeouts.minimumRate, configuration.timeouts.effectiveIdle)
+        let total = configuration.timeouts.total.map(DownloadFailure.text) ?? ""
+        return try await TimeLimit.run(limit, "the download took more than \(total)", named: "time") {
             () async throws(CoderError) -> Result<LoadedData, DownloadFailure> in
             try await download.pace.run(atLeast: rate, idle: idle, onSlow: onSlow) {
                 () async throws(CoderError) -> Result<LoadedData, DownloadFailure> in

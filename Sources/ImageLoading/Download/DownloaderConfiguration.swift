@@ -5,74 +5,24 @@ public import Logging
 
 /// The configuration of a ``Downloader``.
 public struct DownloaderConfiguration: Sendable {
-    // MARK: Concurrency and order
-
-    /// The maximum number of concurrent downloads; see ``Downloader/maxConcurrent``.
-    public var maxConcurrent = 6
-    /// The order of waiting downloads with the same priority.
-    public var order = LoadOrder.firstInFirstOut
-    /// The rate at which downloads may start; nil for no limit.
-    public var rateLimit: RateLimit? = RateLimit()
+    /// The number and the order of downloads.
+    public var queue = Queue()
     /// Decides whether and when a failed download is retried.
     public var retry: any RetryStrategy = RetryPolicy.none
-
-    // MARK: Timeouts and sizes
-
-    /// Timeout for a server that sends nothing; zero means 15 seconds.
-    public var timeout = Duration.seconds(15)
-    /// Timeout for connecting; zero means 15 seconds.
-    public var connectTimeout = Duration.seconds(15)
-    /// Timeout for a download with all attempts and pauses, excluding the wait in the queue; nil for no limit.
-    public var totalTimeout: Duration? = .seconds(600)
-    /// The minimum rate of received bytes; nil for any rate.
-    public var minimumRate: MinimumRate? = MinimumRate()
+    /// Limits for the duration and the rate of a download.
+    public var timeouts = Timeouts()
     /// Limit for the bytes of one image, also after decompression; 0 for no limit.
     public var maxBytes = DownloaderConfiguration.standardMaxBytes
-    /// Whether an interrupted download is resumed when the image is requested again.
-    public var resumesDownloads = true
-    /// Limit for the memory of interrupted downloads, in bytes.
-    public var maxPartialBytes = 32 << 20
-
-    // MARK: Requests
-
-    /// Header fields of every request; see ``Downloader/setHeader(_:_:)``.
-    public var headers = [
-        "User-Agent": "coderhost/\(coderHostVersion)", "Accept": "image/*,*/*;q=0.8",
-        "Accept-Encoding": "identity",
-    ]
-    /// The credential for servers that answer 401.
+    /// Limit for the memory of interrupted downloads, in bytes; they are resumed when the image is requested again.
     ///
-    /// It is sent only to the origin of the URL; after the first 401, it is sent with every request to that origin.
-    public var credential: Credential?
-    /// Changes or refuses every request.
-    public var requestModifier: RequestModifier?
-
-    // MARK: Servers
-
-    /// The hosts and addresses that may be contacted.
-    public var addresses = AddressPolicy()
-    /// Resolves host names.
-    public var resolver: any NameResolver = SystemResolver()
-    /// The maximum number of redirects of one download.
-    public var maxRedirects = 3
-    /// Whether a redirect may lead from `https` to `http`.
-    public var allowsDowngrade = false
-    /// Paths of certificate files (PEM) that are trusted in addition to the system's.
-    public var trustedCertificates: [String] = []
-    /// The number of idle HTTP clients to keep, each for one host at one address.
-    public var maxIdleClients = 32
-
-    // MARK: Responses
-
-    /// The accepted status codes; nil for all.
-    public var acceptableStatus: Set<Int>? = Set(200...299)
-    /// The accepted media types in lower case, `image/*` for all images; nil for all types.
-    public var acceptableTypes: Set<String>?
-    /// Changes or refuses every response.
-    public var responseModifier: ResponseModifier?
-    /// Decrypts the received bytes; nothing is decoded before the download is complete.
-    public var decryptor: Decryptor?
-
+    /// With 0, no download is resumed.
+    package var maxPartialBytes = 32 << 20
+    /// Parts of every request.
+    public var request = Request()
+    /// The servers that may be contacted.
+    public var servers = Servers()
+    /// Rules for every response.
+    public var response = Response()
     /// Logs requests and responses, without user, password and query.
     public var logger = Logger(label: "coderhost.download") { _ in SwiftLogNoOpLogHandler() }
 
@@ -80,27 +30,93 @@ public struct DownloaderConfiguration: Sendable {
     public init() {}
 
     /// The lowest of 200 MiB, a tenth of the machine's memory, and the default input limit of decoders.
-    public static let standardMaxBytes: Int = {
+    static let standardMaxBytes: Int = {
         let memory = sysconf(Int32(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
         let tenth = memory.overflow || memory.partialValue <= 0 ? Int.max : memory.partialValue / 10
         return min(200 << 20, tenth, DecodeLimits.default.maxInputBytes)
     }()
+}
 
-    var idle: Duration { timeout > .zero ? timeout : .seconds(15) }
-    var connect: Duration { connectTimeout > .zero ? connectTimeout : .seconds(15) }
+extension DownloaderConfiguration {
+    /// The number and the order of downloads.
+    public struct Queue: Sendable {
+        /// The maximum number of concurrent downloads; see ``Downloader/maxConcurrent``.
+        public var maxConcurrent = 6
+        /// The order of waiting downloads with the same priority.
+        public var order = LoadOrder.firstInFirstOut
+        /// The rate at which downloads may start; nil for no limit.
+        package var rateLimit: RateLimit? = RateLimit()
+    }
+
+    /// Limits for the duration and the rate of a download.
+    public struct Timeouts: Sendable {
+        /// Timeout for a server that sends nothing; zero means 15 seconds.
+        public var idle = Duration.seconds(15)
+        /// Timeout for connecting; zero means 15 seconds.
+        public var connect = Duration.seconds(15)
+        /// Timeout for a download with all attempts and pauses, excluding the wait in the queue; nil for no limit.
+        public var total: Duration? = .seconds(600)
+        /// The minimum rate of received bytes; nil for any rate.
+        package var minimumRate: MinimumRate? = MinimumRate()
+
+        var effectiveIdle: Duration { idle > .zero ? idle : .seconds(15) }
+        var effectiveConnect: Duration { connect > .zero ? connect : .seconds(15) }
+    }
+
+    /// Parts of every request.
+    public struct Request: Sendable {
+        /// Header fields; see ``Downloader/setHeader(_:_:)``.
+        public var headers = [
+            "User-Agent": "coderhost/\(coderHostVersion)", "Accept": "image/*,*/*;q=0.8",
+            "Accept-Encoding": "identity",
+        ]
+        /// The credential for servers that answer 401.
+        ///
+        /// It is sent only to the origin of the URL; after the first 401, with every request to that origin.
+        public var credential: Credential?
+        /// Changes or refuses the request.
+        public var modifier: RequestModifier?
+    }
+
+    /// The servers that may be contacted.
+    public struct Servers: Sendable {
+        /// The hosts and addresses that may be contacted.
+        public var addresses = AddressPolicy()
+        /// Resolves host names.
+        package var resolver: any NameResolver = SystemResolver()
+        /// The maximum number of redirects of one download.
+        public var maxRedirects = 3
+        /// Whether a redirect may lead from `https` to `http`.
+        public var allowsDowngrade = false
+        /// Paths of certificate files (PEM) that are trusted in addition to the system's.
+        public var trustedCertificates: [String] = []
+        /// The number of idle HTTP clients to keep, each for one host at one address.
+        package var maxIdleClients = 32
+    }
+
+    /// Rules for every response.
+    public struct Response: Sendable {
+        /// The accepted status codes; nil for all.
+        public var acceptableStatus: Set<Int>? = Set(200...299)
+        /// The accepted media types in lower case, `image/*` for all images; nil for all types.
+        public var acceptableTypes: Set<String>?
+        /// Changes or refuses the response.
+        public var modifier: ResponseModifier?
+        /// Decrypts the received bytes; nothing is decoded before the download is complete.
+        public var decryptor: Decryptor?
+    }
 }
 
 /// The rate below which a download fails with `.deadlineExceeded`.
 ///
 /// A download that is too slow for a sixth of the window gives its place in the queue to the next one.
-public struct MinimumRate: Sendable, Hashable {
+package struct MinimumRate: Sendable, Hashable {
     /// Bytes per second, on average over ``window``.
-    public var bytesPerSecond: Int
-    /// The period of the average; at least as long as ``DownloaderConfiguration/timeout``.
-    public var window: Duration
+    package var bytesPerSecond: Int
+    /// The period of the average; at least as long as ``DownloaderConfiguration/Timeouts/idle``.
+    package var window: Duration
 
-    /// Creates a minimum rate.
-    public init(bytesPerSecond: Int = 1024, window: Duration = .seconds(30)) {
+    package init(bytesPerSecond: Int = 1024, window: Duration = .seconds(30)) {
         self.bytesPerSecond = bytesPerSecond
         self.window = window
     }
@@ -108,19 +124,20 @@ public struct MinimumRate: Sendable, Hashable {
 
 /// The order of downloads with the same priority.
 public enum LoadOrder: Sendable, Hashable, CaseIterable {
+    /// The oldest request first.
     case firstInFirstOut
+    /// The newest request first.
     case lastInFirstOut
 }
 
 /// A token bucket: every download takes a token when it starts, and tokens are added at a constant rate.
-public struct RateLimit: Sendable, Hashable {
+package struct RateLimit: Sendable, Hashable {
     /// Tokens that are added per second.
-    public var perSecond: Double
+    package var perSecond: Double
     /// The number of tokens that the bucket holds, so that many downloads may start at once after a pause.
-    public var burst: Int
+    package var burst: Int
 
-    /// Creates a rate limit.
-    public init(perSecond: Double = 80, burst: Int = 25) {
+    package init(perSecond: Double = 80, burst: Int = 25) {
         self.perSecond = perSecond
         self.burst = burst
     }

@@ -1,11 +1,11 @@
 import ImageModel
 
 /// An IPv4 or IPv6 address.
-public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Whether it is an IPv6 address.
-    public let isV6: Bool
+    package let isV6: Bool
     /// The address as a number; the first byte is the most significant.
-    public let value: UInt128
+    package let value: UInt128
 
     init(v4 value: UInt32) {
         isV6 = false
@@ -27,7 +27,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Parses four decimal numbers without leading zeros, or IPv6 without brackets and zone.
     ///
     /// - Source: RFC 6943 §3.1.1 (strict form), RFC 4291 §2.2.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text.utf8.contains(UInt8(ascii: ":")) {
             guard let value = Self.v6(text) else { return nil }
             self.init(v6: value)
@@ -89,7 +89,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address in its shortest form.
     ///
     /// - Source: RFC 5952 §4.
-    public var description: String {
+    package var description: String {
         guard isV6 else {
             return stride(from: 24, through: 0, by: -8).map { "\(UInt8(truncatingIfNeeded: value >> UInt128($0)))" }
                 .joined(separator: ".")
@@ -112,14 +112,14 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A network: all addresses with the same leading bits.
-public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     /// An address of the network.
-    public let address: IPAddress
+    package let address: IPAddress
     /// The number of leading bits.
-    public let prefixLength: Int
+    package let prefixLength: Int
 
     /// Parses `10.0.0.0/8`, `fc00::/7`, or a single address.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
         let width = address.isV6 ? 128 : 32
@@ -130,7 +130,7 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether an address belongs to the network.
-    public func contains(_ other: IPAddress) -> Bool {
+    package func contains(_ other: IPAddress) -> Bool {
         guard address.isV6 == other.isV6 else { return false }
         let rest = UInt128((address.isV6 ? 128 : 32) - prefixLength)
         // Shifting by all bits results in 0 on both sides.
@@ -138,7 +138,7 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The network as `address/prefix`.
-    public var description: String { "\(address)/\(prefixLength)" }
+    package var description: String { "\(address)/\(prefixLength)" }
 }
 
 /// Hexadecimal digits.

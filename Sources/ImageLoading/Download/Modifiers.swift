@@ -11,8 +11,7 @@ public struct OutgoingRequest: Sendable, Hashable {
     /// The body; nil for none.
     public var body: [UInt8]?
 
-    /// Creates a request.
-    public init(url: String, method: String = "GET", headers: [String: String] = [:], body: [UInt8]? = nil) {
+    package init(url: String, method: String = "GET", headers: [String: String] = [:], body: [UInt8]? = nil) {
         self.url = url
         self.method = method
         self.headers = headers
@@ -30,9 +29,9 @@ public typealias Decryptor = @Sendable (_ bytes: [UInt8], _ response: ResponseFa
 /// User and password for servers that answer 401.
 public struct Credential: Sendable, Hashable {
     /// The user name.
-    public var user: String
+    package var user: String
     /// The password.
-    public var password: String
+    package var password: String
 
     /// Creates a credential.
     public init(user: String, password: String) {

@@ -1,12 +1,12 @@
 import Dispatch
 import HostSystem
-public import ImageModel
+package import ImageModel
 import ImageProcessing
 
 /// Resolves host names.
 ///
 /// - Concurrency: any thread.
-public protocol NameResolver: Sendable {
+package protocol NameResolver: Sendable {
     /// Returns all addresses of a host, the preferred one first.
     ///
     /// - Throws: `.transferFailed` when the host has none, `.deadlineExceeded`, `.cancelled`.
@@ -16,19 +16,19 @@ public protocol NameResolver: Sendable {
 /// The system's resolver, as configured in `/etc`.
 ///
 /// Lookups block, so they run on a few separate threads. A caller that reaches its timeout returns before its lookup.
-public struct SystemResolver: NameResolver {
+package struct SystemResolver: NameResolver {
     /// How long a caller waits for a lookup.
-    public var timeout: Duration
+    package var timeout: Duration
 
     /// Creates a resolver.
-    public init(timeout: Duration = .seconds(15)) { self.timeout = timeout }
+    package init(timeout: Duration = .seconds(15)) { self.timeout = timeout }
 
     /// Limits the blocked threads, because a lookup cannot be interrupted.
     private static let places = AdmissionQueue(limit: 16)
     private static let queue = DispatchQueue(label: "coderhost.resolver", attributes: .concurrent)
 
     /// Returns all addresses of a host.
-    public func addresses(of host: String) async throws(CoderError) -> [IPAddress] {
+    package func addresses(of host: String) async throws(CoderError) -> [IPAddress] {
         let timeout = self.timeout
         return try await TimeLimit.run(timeout, "resolving the host name took too long") {
             () async throws(CoderError) -> [IPAddress] in
@@ -119,15 +119,19 @@ final class OneShotValue<Value: Sendable>: Sendable {
 enum TimeLimit {
     /// Runs `body` and cancels it after the timeout.
     ///
+    /// - Parameter name: name of the limit in the error; nil for none.
     /// - Throws: `.deadlineExceeded` with the message, or the error of `body`.
     static func run<R: Sendable>(
-        _ limit: Duration?, _ message: String, _ body: @escaping @Sendable () async throws(CoderError) -> R
+        _ limit: Duration?, _ message: String, named name: String? = nil,
+        _ body: @escaping @Sendable () async throws(CoderError) -> R
     ) async throws(CoderError) -> R {
         guard let limit else { return try await body() }
         return try await race(body) {
             guard (try? await Task.sleep(for: limit)) != nil else { return nil }
             var error = CoderError(.deadlineExceeded, message)
             error.isTransient = true
+            let seconds = UInt64(clamping: limit.components.seconds)
+            error.limit = name.map { CoderError.Limit(name: $0, allowed: seconds, requested: seconds) }
             return error
         }
     }

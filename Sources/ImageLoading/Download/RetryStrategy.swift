@@ -13,7 +13,7 @@ public protocol RetryStrategy: Sendable {
 /// Retries after temporary failures: lost connections, timeouts, and busy or failing servers.
 public struct RetryPolicy: RetryStrategy, Hashable {
     /// The delay between attempts.
-    public enum Interval: Sendable, Hashable {
+    package enum Interval: Sendable, Hashable {
         /// The same delay each time.
         case fixed(Duration)
         /// A delay that grows by this duration each time.
@@ -23,20 +23,28 @@ public struct RetryPolicy: RetryStrategy, Hashable {
     }
 
     /// The number of retries after the first attempt.
-    public var maxCount: Int
+    package var maxCount: Int
     /// The delay between attempts.
-    public var interval: Interval
+    package var interval: Interval
     /// The maximum delay.
-    public var maxDelay = Duration.seconds(30)
+    package var maxDelay = Duration.seconds(30)
     /// The random share of a delay, 0…1, which spreads the retries of many clients.
-    public var jitter = 0.2
+    package var jitter = 0.2
     /// The longest `Retry-After` delay that is accepted; a longer one ends the retries.
-    public var maxRetryAfter = Duration.seconds(30)
+    package var maxRetryAfter = Duration.seconds(30)
     /// HTTP status codes that are retried.
-    public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    package var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
     /// Creates a policy.
-    public init(maxCount: Int = 2, _ interval: Interval = .exponential(.milliseconds(500))) {
+    ///
+    /// - Parameters:
+    ///   - maxCount: the number of retries after the first attempt.
+    ///   - delay: the delay before the first retry; it doubles each time, up to 30 seconds.
+    public init(maxCount: Int = 2, delay: Duration = .milliseconds(500)) {
+        self.init(maxCount: maxCount, .exponential(delay))
+    }
+
+    package init(maxCount: Int, _ interval: Interval) {
         self.maxCount = maxCount
         self.interval = interval
     }

@@ -1,31 +1,31 @@
 import CoderHost
-public import ImageModel
+package import ImageModel
 import ImageProcessing
 
 /// Loads images that the application has in memory, by name.
 ///
 /// - Concurrency: any thread.
-public final class BytesLoader: ImageLoading {
+package final class BytesLoader: ImageLoading {
     private let images = Mutex<[ExactKey: [UInt8]]>([:])
 
     /// Creates a loader for named images.
-    public init(_ images: [String: [UInt8]] = [:]) {
+    package init(_ images: [String: [UInt8]] = [:]) {
         for (name, bytes) in images { self[name] = bytes }
     }
 
     /// The bytes of a name; nil removes them.
-    public subscript(name: String) -> [UInt8]? {
+    package subscript(name: String) -> [UInt8]? {
         get { images.withLock { $0[ExactKey(name)] } }
         set { images.withLock { $0[ExactKey(name)] = newValue } }
     }
 
     /// Whether the URL is one of the names.
-    public func canLoad(_ request: ImageRequest) -> Bool { self[request.url] != nil }
+    package func canLoad(_ request: ImageRequest) -> Bool { self[request.url] != nil }
 
     /// Returns the bytes of a name.
     ///
     /// - Throws: `.notFound`.
-    public func load(
+    package func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
@@ -36,5 +36,5 @@ public final class BytesLoader: ImageLoading {
     }
 
     /// Returns false: names are never blocked.
-    public func shouldBlock(_ url: String, after error: CoderError) -> Bool { false }
+    package func shouldBlock(_ url: String, after error: CoderError) -> Bool { false }
 }

@@ -1,20 +1,20 @@
 import CoderHost
-public import ImageModel
+package import ImageModel
 
 /// Loads images from data URLs: `data:image/png;base64,…`.
 ///
 /// - Source: RFC 2397.
-public struct DataLoader: ImageLoading {
+package struct DataLoader: ImageLoading {
     /// Creates a loader.
-    public init() {}
+    package init() {}
 
     /// Whether it is a data URL.
-    public func canLoad(_ request: ImageRequest) -> Bool { request.url.prefix(5).lowercased() == "data:" }
+    package func canLoad(_ request: ImageRequest) -> Bool { request.url.prefix(5).lowercased() == "data:" }
 
     /// Decodes the data of the URL.
     ///
     /// - Throws: `.invalidURL`.
-    public func load(
+    package func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {

@@ -1,23 +1,23 @@
 import CoderHost
-public import ImageModel
+package import ImageModel
 
 /// Loads local files: `file` URLs and plain paths.
 ///
 /// Local files are not copied into the disk cache.
-public struct FileLoader: ImageLoading {
+package struct FileLoader: ImageLoading {
     /// Limits for the size of files.
-    public var limits: DecodeLimits
+    package var limits: DecodeLimits
 
     /// Creates a loader.
-    public init(limits: DecodeLimits = .default) { self.limits = limits }
+    package init(limits: DecodeLimits = .default) { self.limits = limits }
 
     /// Whether it is a `file` URL or a path.
-    public func canLoad(_ request: ImageRequest) -> Bool { Self.path(request.url) != nil }
+    package func canLoad(_ request: ImageRequest) -> Bool { Self.path(request.url) != nil }
 
     /// Reads the file.
     ///
     /// - Throws: `.invalidURL`, `.notFound`, `.inputOutput` if it is not a regular file, `.limitExceeded`.
-    public func load(
+    package func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
@@ -38,7 +38,7 @@ public struct FileLoader: ImageLoading {
     }
 
     /// Whether to block a path for a while; a missing or unreadable file does not block it.
-    public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
+    package func shouldBlock(_ url: String, after error: CoderError) -> Bool {
         [.invalidURL, .corrupt, .truncated, .unrecognizedFormat].contains(error.code)
     }
 

@@ -39,7 +39,7 @@ public struct LoadProgress: Sendable {
     /// The total number of bytes; nil if unknown.
     public var expected: Int?
     /// Whether these are the bytes of the image; false if they must be decrypted first.
-    public var isReadable = true
+    package var isReadable = true
 
     /// Creates a progress value.
     public init(_ source: ImageSource, expected: Int?) {
@@ -51,7 +51,7 @@ public struct LoadProgress: Sendable {
 /// The result of a loader.
 public struct LoadedData: Sendable {
     /// The loaded content.
-    public enum Content: Sendable {
+    package enum Content: Sendable {
         /// All bytes.
         case source(ImageSource)
         /// A complete image.
@@ -61,17 +61,33 @@ public struct LoadedData: Sendable {
     }
 
     /// The loaded content.
-    public var content: Content
+    package var content: Content
     /// The server's response; nil if no server was involved.
-    public var response: ResponseFacts?
+    package var response: ResponseFacts?
     /// Whether to store the bytes on disk; false for local files.
-    public var isWorthStoring: Bool
+    package var isWorthStoring: Bool
 
-    /// Creates a result.
-    public init(_ content: Content, response: ResponseFacts? = nil, isWorthStoring: Bool = true) {
+    package init(_ content: Content, response: ResponseFacts? = nil, isWorthStoring: Bool = true) {
         self.content = content
         self.response = response
         self.isWorthStoring = isWorthStoring
+    }
+
+    /// Creates a result from all bytes of a file.
+    ///
+    /// - Parameters:
+    ///   - response: the server's response; nil if no server was involved.
+    ///   - isWorthStoring: whether to store the bytes on disk; false for local files.
+    public init(_ source: ImageSource, response: ResponseFacts? = nil, isWorthStoring: Bool = true) {
+        self.init(.source(source), response: response, isWorthStoring: isWorthStoring)
+    }
+
+    /// Creates a result from a complete image.
+    public init(_ image: LoadedImage) { self.init(.image(image)) }
+
+    /// The server confirmed that the cached bytes are current.
+    public static func notModified(_ response: ResponseFacts) -> LoadedData {
+        LoadedData(.notModified, response: response)
     }
 }
 
@@ -84,7 +100,7 @@ public struct ResponseFacts: Sendable, Hashable {
     /// Header fields with lower-case names; of several fields with one name, the last.
     public var headers: [String: String]
     /// Durations and counts of the download.
-    public var timings: DownloadTimings?
+    package var timings: DownloadTimings?
 
     /// Creates a response.
     public init(url: String, status: Int, headers: [String: String]) {
@@ -94,9 +110,9 @@ public struct ResponseFacts: Sendable, Hashable {
     }
 
     /// The `Content-Type` field.
-    public var contentType: String? { headers["content-type"] }
+    package var contentType: String? { headers["content-type"] }
     /// The `ETag` field.
-    public var entityTag: String? { headers["etag"] }
+    package var entityTag: String? { headers["etag"] }
     /// The media type in lower case, without parameters.
     private var mediaType: String { (contentType ?? "").prefix { $0 != ";" && $0 != " " }.lowercased() }
 
@@ -122,7 +138,7 @@ public struct ResponseFacts: Sendable, Hashable {
     /// Whether the response must not be stored on disk (`no-store`); a response modifier may remove the field.
     ///
     /// - Source: RFC 9111, section 5.2.2.5.
-    public var forbidsStoring: Bool {
+    package var forbidsStoring: Bool {
         (headers["cache-control"] ?? "").split(separator: ",").contains {
             $0.split(separator: " ").joined().lowercased() == "no-store"
         }
@@ -130,22 +146,22 @@ public struct ResponseFacts: Sendable, Hashable {
 }
 
 /// Durations and counts of a download.
-public struct DownloadTimings: Sendable, Hashable {
+package struct DownloadTimings: Sendable, Hashable {
     /// Time in the queue.
-    public var waiting = Duration.zero
+    package var waiting = Duration.zero
     /// Time for resolving host names.
-    public var resolution = Duration.zero
+    package var resolution = Duration.zero
     /// Time from the last request to the start of its response, including connecting.
-    public var firstByte = Duration.zero
+    package var firstByte = Duration.zero
     /// Time from the first request to the last byte.
-    public var total = Duration.zero
+    package var total = Duration.zero
     /// Number of sent requests, including redirects and retries.
-    public var requests = 0
+    package var requests = 0
     /// Number of redirects.
-    public var redirects = 0
+    package var redirects = 0
     /// Bytes of the body, after decompression.
-    public var received = 0
+    package var received = 0
 
     /// Creates values of zero.
-    public init() {}
+    package init() {}
 }

@@ -19,6 +19,6 @@ extension ImageSource {
     /// Applies the request's decryptor to bytes that do not come from a server.
     func decrypted(for request: ImageRequest) throws(CoderError) -> ImageSource {
         try decrypted(
-            by: [request.options.decryptor], ResponseFacts(url: request.url, status: 200, headers: [:]))
+            by: [request.options.request.decryptor], ResponseFacts(url: request.url, status: 200, headers: [:]))
     }
 }

@@ -22,14 +22,15 @@ public final class LoadersManager: ImageLoading {
     }
 
     /// Adds a loader that is asked before all others.
-    public func add(_ loader: any ImageLoading) { list.withLock { $0.append(loader) } }
+    package func add(_ loader: any ImageLoading) { list.withLock { $0.append(loader) } }
 
     /// Returns the loader for a request.
-    public func loader(for request: ImageRequest) -> (any ImageLoading)? { loaders.last { $0.canLoad(request) } }
+    package func loader(for request: ImageRequest) -> (any ImageLoading)? { loaders.last { $0.canLoad(request) } }
 
     /// Whether a loader supports the URL or one of the alternatives.
     public func canLoad(_ request: ImageRequest) -> Bool {
-        loader(for: request) != nil || request.options.alternatives.contains { loader(for: request.with($0)) != nil }
+        loader(for: request) != nil
+            || request.options.request.alternatives.contains { loader(for: request.with($0)) != nil }
     }
 
     /// Asks the loader of the URL.
@@ -45,7 +46,7 @@ public final class LoadersManager: ImageLoading {
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
         var failure: CoderError?
-        for (index, url) in ([request.url] + request.options.alternatives).enumerated() {
+        for (index, url) in ([request.url] + request.options.request.alternatives).enumerated() {
             let one = index == 0 ? request : request.with(url)
             guard let loader = loader(for: one) else { continue }
             do throws(CoderError) {
@@ -68,11 +69,11 @@ extension ImageRequest {
     fileprivate func with(_ url: String) -> ImageRequest {
         var request = self
         request.url = url
-        request.options.alternatives = []
+        request.options.request.alternatives = []
         // Do not send confidential header fields to another server.
         if let other = try? WebAddress(url), (try? WebAddress(self.url))?.origin != other.origin {
-            request.options.headers = options.headers.filter { !Download.isSecret($0.key) }
-            request.options.credential = nil
+            request.options.request.headers = options.request.headers.filter { !Download.isSecret($0.key) }
+            request.options.request.credential = nil
         }
         return request
     }

@@ -10,8 +10,7 @@ public struct LoadedFile: Sendable {
     /// The server's response; nil if no server was asked.
     public var response: ResponseFacts?
 
-    /// Creates a result.
-    public init(_ source: ImageSource, tier: CacheTiers = [], response: ResponseFacts? = nil) {
+    init(_ source: ImageSource, tier: CacheTiers = [], response: ResponseFacts? = nil) {
         self.source = source
         self.tier = tier
         self.response = response
@@ -22,16 +21,23 @@ extension ImageManager {
     /// Loads the file of an image without decoding it.
     ///
     /// The file is stored on disk according to the options. Concurrent requests for the image share the download.
-    /// - Parameter onProgress: called whenever bytes have arrived; on any thread, never concurrently.
+    /// - Parameter onEvent: receives the progress, and previews if the request is progressive; on any thread.
     /// - Throws: `.invalidURL`, `.failedBefore`, `.notFound` if only caches were queried, errors of the loader,
     ///   `.unsupportedFeature` if the loader provides images without files, `.cancelled`.
     public func file(
-        _ request: ImageRequest, onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in }
+        _ request: ImageRequest, onEvent: @escaping @Sendable (LoadEvent) -> Void = { _ in }
     ) async throws(CoderError) -> LoadedFile {
         guard !request.url.isEmpty else { throw CoderError(.invalidURL, "the URL is empty") }
         let recipe = Recipe(prepared(request), configuration)
         let urgency = LoadUrgency(recipe.options.priority)
-        let file = try await file(recipe, urgency, onProgress: onProgress)
+        let previews =
+            recipe.options.isProgressive ? PreviewScheduler(recipe, decoding, configuration.coders) : nil
+        defer { previews?.stop() }
+        let file = try await file(recipe, urgency) { progress in
+            onEvent(.progress(received: progress.received, expected: progress.expected))
+            previews?.look(progress, urgency, onEvent)
+        }
+        revalidateIfNeeded(file, recipe)
         guard case .source(let source) = file.content else {
             throw CoderError(
                 .unsupportedFeature, "the loader of \(redacted(recipe.url)) provides an image, but no file")
@@ -64,24 +70,38 @@ extension ImageManager {
         let options = recipe.options
         var entry: CachedData?
         if recipe.readsDisk { entry = await recipe.originalCache.data(for: recipe.key.original) }
-        let onDisk = entry.map { ImageSource($0.bytes, name: recipe.url, origin: .network) }
-        if let onDisk, !options.refreshesCached { return StageFile(content: .source(onDisk), tier: .disk) }
-        if options.origin == .cacheOnly {
+        let onDisk = entry.map { entry in
+            StageFile(
+                content: .source(ImageSource(entry.bytes, name: recipe.url, origin: .network)), tier: .disk,
+                freshness: HTTPFreshness(entry.attributes))
+        }
+        if let onDisk, isUsable(onDisk.freshness, recipe) { return onDisk }
+        if !options.cache.usesLoader {
             throw CoderError(.notFound, "\(redacted(recipe.url)) is not in the queried caches")
         }
-        let loaded = try await loaded(recipe, entry, node)
+        let loaded: LoadedData
+        do throws(CoderError) {
+            loaded = try await self.loaded(recipe, entry, node)
+        } catch {
+            if let onDisk, isUsable(onDisk.freshness, after: error, recipe) { return onDisk }
+            throw error
+        }
+        let freshness = loaded.response.flatMap { HTTPFreshness($0, now: now()) }
         switch loaded.content {
         case .image(let image):
-            return StageFile(content: .image(image, madeFor: recipe.decodedKey), response: loaded.response)
+            return StageFile(
+                content: .image(image, madeFor: recipe.decodedKey), response: loaded.response, freshness: freshness)
         case .notModified:
-            guard let onDisk else {
+            guard var onDisk, let entry else {
                 throw CoderError(
                     .badResponse, "the server answered 304 Not Modified, but nothing is cached for this URL")
             }
-            if loaded.response?.forbidsStoring ?? false {
-                await recipe.originalCache.remove(recipe.key.original, from: .disk)
+            onDisk.response = loaded.response
+            if let response = loaded.response {
+                onDisk.freshness = freshness ?? onDisk.freshness?.confirmed(by: response, now: now())
             }
-            return StageFile(content: .source(onDisk), tier: .disk, response: loaded.response)
+            await confirm(entry, onDisk, recipe)
+            return onDisk
         case .source(let source):
             if loaded.response?.forbidsStoring ?? false {
                 // The response forbids storing, so remove an older stored version, too.
@@ -90,10 +110,21 @@ extension ImageManager {
                 // Store before returning, so that the next request finds it. A failing cache reports its own state; the
                 // load succeeds anyway.
                 let data = CachedData(
-                    source.bytes(0..<source.count), attributes: Self.attributes(recipe, loaded.response))
+                    source.bytes(0..<source.count), attributes: Self.attributes(recipe, loaded.response, freshness))
                 try? await recipe.originalCache.store(data, for: recipe.key.original)
             }
-            return StageFile(content: .source(source), response: loaded.response)
+            return StageFile(content: .source(source), response: loaded.response, freshness: freshness)
+        }
+    }
+
+    /// Stores a confirmed file with its new lifetime, or removes it if it must not be stored any more.
+    private func confirm(_ entry: CachedData, _ file: StageFile, _ recipe: Recipe) async {
+        if file.response?.forbidsStoring ?? false {
+            await recipe.originalCache.remove(recipe.key.original, from: .disk)
+        } else if recipe.storesLifetime, let freshness = file.freshness {
+            var entry = entry
+            entry.attributes.merge(Self.attributes(recipe, file.response, freshness)) { $1 }
+            try? await recipe.originalCache.store(entry, for: recipe.key.original)
         }
     }
 
@@ -102,12 +133,12 @@ extension ImageManager {
         _ recipe: Recipe, _ entry: CachedData?, _ node: SharedWork<WorkKey, LoadProgress, StageFile>.Node
     ) async throws(CoderError) -> LoadedData {
         let request = ImageRequest(recipe.url, recipe.options)
-        if !recipe.options.retriesFailed, failures.contains(recipe.url) {
+        if !recipe.options.request.retriesFailed, failures.contains(recipe.url) {
             throw CoderError(
                 .failedBefore, "\(redacted(recipe.url)) failed recently",
-                hint: "wait \(configuration.failureSeconds) s, or set retriesFailed")
+                hint: "wait \(configuration.failures.seconds) s, or set retriesFailed")
         }
-        guard configuration.shouldLoad(recipe.url) else {
+        guard configuration.requests.shouldLoad(recipe.url) else {
             throw CoderError(.cancelled, "the application refused to load \(redacted(recipe.url))")
         }
         guard recipe.loader.canLoad(request) else {
@@ -127,7 +158,7 @@ extension ImageManager {
 
     /// Whether a coder might decode the bytes; an error page must not replace a valid entry.
     private func mayBeImage(_ source: ImageSource, _ options: LoadOptions) -> Bool {
-        options.coder != nil || !options.decode.hint.isEmpty
+        options.parts.coder != nil || !options.decode.hint.isEmpty
             || !configuration.coders.candidates(for: source).isEmpty
     }
 
@@ -135,22 +166,24 @@ extension ImageManager {
 
     /// Blocks a URL for a while, unless special options of this request may have caused the failure.
     private func block(_ recipe: Recipe, after error: CoderError) {
-        guard recipe.isPlain, recipe.options.coder == nil, !recipe.options.allowsInvalidCertificates else { return }
-        if configuration.shouldBlock?(recipe.url, error) ?? recipe.loader.shouldBlock(recipe.url, after: error) {
+        guard recipe.isPlain, recipe.options.parts.coder == nil, !recipe.options.request.allowsInvalidCertificates
+        else { return }
+        if configuration.failures.shouldBlock?(recipe.url, error) ?? recipe.loader.shouldBlock(recipe.url, after: error)
+        {
             failures.insert(recipe.url)
         }
     }
 
     /// Removes stored bytes that are not an image; otherwise an error page would be served from disk forever.
     func forget(_ recipe: Recipe, after error: CoderError) async {
-        if recipe.options.origin != .cacheOnly { block(recipe, after: error) }
+        if recipe.options.cache.usesLoader { block(recipe, after: error) }
         guard Self.isNoImage(error, recipe) else { return }
         await recipe.originalCache.remove(recipe.key.original, from: .disk)
     }
 
     /// Whether the bytes caused the error; a coder that the caller has forced may be the wrong one.
     static func isNoImage(_ error: CoderError, _ recipe: Recipe) -> Bool {
-        recipe.options.coder == nil
+        recipe.options.parts.coder == nil
             && [.unrecognizedFormat, .notMine, .corrupt, .truncated].contains(error.code)
     }
 }

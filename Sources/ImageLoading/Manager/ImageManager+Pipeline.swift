@@ -14,9 +14,9 @@ extension ImageManager {
         guard !request.url.isEmpty else { throw CoderError(.invalidURL, "the URL is empty") }
         let recipe = Recipe(request, configuration)
         let options = recipe.options
-        if options.origin != .loaderOnly, let known = try await known(recipe, urgency) {
+        if let known = try await known(recipe, urgency) {
             let result = try await finished(recipe, known, urgency)
-            guard recipe.asksAgain, configuration.shouldLoad(recipe.url) else { return result }
+            guard recipe.freshness == .revalidate else { return result }
             send(.cached(result))
         }
         let stage = try await made(recipe, urgency) { event in
@@ -29,14 +29,16 @@ extension ImageManager {
 
     /// Returns the image in memory; for a request that revalidates, also an image decoded from disk.
     private func known(_ recipe: Recipe, _ urgency: LoadUrgency) async throws(CoderError) -> StageImage? {
-        if recipe.options.queries.contains(.memory) {
+        if recipe.options.cache.results.reads.contains(.memory) {
             // A transformed image cannot be derived from another image in memory.
             let image =
                 recipe.transformers.isEmpty
                 ? await recipe.cache.imageInMemory(recipe.key, recipe.options) : recipe.hit()
-            if let image { return StageImage(image: image, tier: .memory) }
+            if let image, recipe.freshness == .revalidate || isUsable(image.freshness, recipe) {
+                return StageImage(image: image, tier: .memory)
+            }
         }
-        guard recipe.asksAgain else { return nil }
+        guard recipe.freshness == .revalidate else { return nil }
         do throws(CoderError) {
             return try await made(recipe.offline, urgency) { _ in }
         } catch {
@@ -47,7 +49,7 @@ extension ImageManager {
     }
 
     /// Returns the image from disk, or creates it and stores it.
-    private func made(
+    func made(
         _ recipe: Recipe, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
     ) async throws(CoderError) -> StageImage {
         try await results.value(for: recipe.resultKey, urgency, onEvent: send) { [self] node in
@@ -65,14 +67,16 @@ extension ImageManager {
     /// Returns the cached result.
     private func stored(_ recipe: Recipe, _ urgency: LoadUrgency) async -> StageImage? {
         let options = recipe.options
-        guard options.origin != .loaderOnly, !options.refreshesCached else { return nil }
+        if recipe.freshness == .revalidate { return nil }
         // Another task may have stored it since the first lookup.
-        if options.queries.contains(.memory), let image = recipe.hit() {
+        if options.cache.results.reads.contains(.memory), let image = recipe.hit(), isUsable(image.freshness, recipe) {
             return StageImage(image: image, tier: .memory)
         }
-        guard options.queries.contains(.disk), !recipe.key.isOriginal,
+        guard options.cache.results.reads.contains(.disk), !recipe.key.isOriginal,
             let entry = await recipe.cache.data(for: recipe.key.result)
         else { return nil }
+        let freshness = HTTPFreshness(entry.attributes)
+        guard isUsable(freshness, recipe) else { return nil }
         // The stored image is already reduced and transformed.
         var plain = LoadOptions()
         plain.kind = options.kind
@@ -80,8 +84,9 @@ extension ImageManager {
         guard let image = try? await decoding.decode(source, plain, urgency) else { return nil }
         let whole = LoadedImage(
             image.content, format: image.format, isTransformed: !recipe.transformers.isEmpty,
-            options: options.decode, extendedData: entry.extended)
-        if options.stores.contains(.memory) { recipe.cache.store(whole, for: recipe.key.result) }
+            options: options.decode, extendedData: entry.extended
+        ).with(freshness)
+        if options.cache.results.writes.contains(.memory) { recipe.cache.store(whole, for: recipe.key.result) }
         return StageImage(image: whole, tier: .disk)
     }
 
@@ -90,17 +95,18 @@ extension ImageManager {
         _ recipe: Recipe, _ stage: StageImage, _ urgency: LoadUrgency
     ) async throws(CoderError) -> LoadResult {
         let options = recipe.options
-        if options.preloadsAllFrames, let animation = stage.image.animation, !animation.areAllFramesLoaded {
+        revalidateIfNeeded(stage, recipe)
+        if options.animation.preloadsFrames, let animation = stage.image.animation, !animation.areAllFramesLoaded {
             // Errors in later frames are reported when the frames are read.
             try? await decoding.run(urgency) { _ throws(CoderError) in try animation.preloadAllFrames() }
         }
-        if options.waitsForStore { await stores.finish(recipe.storeKey, urgency) }
+        if options.cache.waitsForStore { await stores.finish(recipe.storeKey, urgency) }
         if Task.isCancelled { throw CoderError(.cancelled, "the load was cancelled") }
         var data: [UInt8]?
         if let source = stage.source {
             // The bytes belong to the result only if it is neither reduced nor transformed.
             if recipe.key.isOriginal { data = source.bytes(0..<source.count) }
-        } else if options.queriesDataOfMemoryHits, stage.tier == .memory {
+        } else if options.cache.returnsDataOfMemoryHits, stage.tier == .memory {
             data = await recipe.resultCache.data(for: recipe.key.result)?.bytes
         }
         return LoadResult(

@@ -42,18 +42,22 @@ extension ImageManager {
             changed.dropEmbeddedThumbnail()
             stage.image = LoadedImage(
                 .still(changed), format: image.format, isTransformed: true, options: image.options,
-                extendedData: image.extendedData)
+                extendedData: image.extendedData
+            ).with(image.freshness)
         case .animated:
             // Apply all transformers at once, while frames are decoded.
-            guard recipe.options.transformsAnimations, let source = stage.source, count == recipe.transformers.count
+            guard recipe.options.animation.transformsFrames, let source = stage.source,
+                count == recipe.transformers.count
             else { return stage }
             let all = Pipeline(recipe.transformers)
             let coders = configuration.coders
             stage.image = try await decoding.run(urgency) { _ throws(CoderError) in
                 let animation = try AnimatedImage(
-                    source, manager: coders, recipe.options.decode, transformer: all, forcing: recipe.options.coder)
+                    source, manager: coders, recipe.options.decode, transformer: all,
+                    forcing: recipe.options.parts.coder)
                 return LoadedImage(
-                    .animated(animation), format: animation.format, isTransformed: true, options: image.options)
+                    .animated(animation), format: animation.format, isTransformed: true, options: image.options
+                ).with(image.freshness)
             }
         }
         return stage
@@ -65,15 +69,15 @@ extension ImageManager {
     ) async throws(CoderError) -> StageImage {
         let (options, cache, key) = (recipe.options, recipe.originalCache, recipe.key.decoded)
         if recipe.transformers.isEmpty { return try await decoded(recipe, urgency, send) }
-        if options.queriesOriginal.contains(.memory), options.origin != .loaderOnly, !options.refreshesCached,
-            let image = cache.image(for: key), image.isWelcome(options.kind),
+        if options.cache.originals.reads.contains(.memory), let image = cache.image(for: key),
+            image.isWelcome(options.kind), isUsable(image.freshness, recipe),
             // Transforming frames requires the file, because it happens while they are decoded.
-            image.still != nil || !options.transformsAnimations
+            image.still != nil || !options.animation.transformsFrames
         {
             return StageImage(image: image, tier: .memory)
         }
         let stage = try await decoded(recipe, urgency, send)
-        if options.storesOriginal.contains(.memory) { cache.store(stage.image, for: key) }
+        if options.cache.originals.writes.contains(.memory) { cache.store(stage.image, for: key) }
         return stage
     }
 
@@ -86,7 +90,8 @@ extension ImageManager {
             previews?.look(progress, urgency, send)
         }
         switch file.content {
-        case .image(let image, _): return StageImage(image: image, tier: file.tier, response: file.response)
+        case .image(let image, _):
+            return StageImage(image: image.with(file.freshness), tier: file.tier, response: file.response)
         case .source(let source):
             var image = await previews?.end(source)
             do throws(CoderError) {
@@ -95,7 +100,8 @@ extension ImageManager {
                 await forget(recipe, after: error)
                 throw file.response?.explaining(error) ?? error
             }
-            return StageImage(image: image!, source: source, tier: file.tier, response: file.response)
+            return StageImage(
+                image: image!.with(file.freshness), source: source, tier: file.tier, response: file.response)
         }
     }
 }

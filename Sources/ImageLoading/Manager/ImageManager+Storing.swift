@@ -7,16 +7,16 @@ extension ImageManager {
     func store(_ stage: StageImage, _ recipe: Recipe, _ urgency: LoadUrgency) async {
         let (options, image) = (recipe.options, stage.image)
         guard !image.isPartial, !stage.isIncomplete else { return }
-        if options.stores.contains(.memory) { recipe.cache.store(image, for: recipe.key.result) }
-        guard options.stores.contains(.disk) else { return }
+        if options.cache.results.writes.contains(.memory) { recipe.cache.store(image, for: recipe.key.result) }
+        guard options.cache.results.writes.contains(.disk) else { return }
         let (cache, key) = (recipe.resultCache, recipe.key.result)
         if stage.response?.forbidsStoring ?? false {
             return await stores.begin(recipe.storeKey, urgency) { _ in await cache.remove(key, from: .disk) }
         }
         guard needsEntry(stage, recipe) else { return }
-        let facts = Self.attributes(recipe, stage.response)
+        let facts = Self.attributes(recipe, stage.response, image.freshness)
         let manager = configuration.coders
-        let animationFormat = configuration.animationFormat
+        let animationFormat = configuration.storing.animationFormat
         await stores.begin(recipe.storeKey, urgency) { [decoding] urgency in
             let bytes = try? await decoding.run(urgency) { _ throws(CoderError) -> [UInt8]? in
                 if let serializer = recipe.serializer {
@@ -40,8 +40,11 @@ extension ImageManager {
         return !recipe.key.isOriginal && !isLeftAlone && source.count > 0
     }
 
-    static func attributes(_ recipe: Recipe, _ response: ResponseFacts?) -> [String: String] {
-        var attributes = ["url": redacted(recipe.url)]
+    static func attributes(
+        _ recipe: Recipe, _ response: ResponseFacts?, _ freshness: HTTPFreshness?
+    ) -> [String: String] {
+        var attributes = freshness?.attributes ?? [:]
+        attributes["url"] = redacted(recipe.url)
         for name in ["etag", "last-modified", "content-type"] { attributes[name] = response?.headers[name] }
         // Validators are valid only for the URL that sent them.
         if response?.entityTag != nil || response?.headers["last-modified"] != nil {

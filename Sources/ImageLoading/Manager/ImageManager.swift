@@ -22,12 +22,21 @@ public final class ImageManager: Sendable {
     private let running = Mutex<[ObjectIdentifier: ImageTask]>([:])
     /// Background stores.
     let stores = BackgroundStores()
+    let revalidations = Revalidations()
+    /// Seconds since 1970.
+    let now: @Sendable () -> Int
 
     /// Creates a manager.
-    public init(_ configuration: ImageManagerConfiguration) {
+    public convenience init(_ configuration: ImageManagerConfiguration) {
+        self.init(configuration, now: { CookieJar.now })
+    }
+
+    init(_ configuration: ImageManagerConfiguration, now: @escaping @Sendable () -> Int) {
+        self.now = now
         self.configuration = configuration
         decoding = Decoding(configuration.coders, maxDecodes: configuration.maxDecodes ?? Machine.processorCount)
-        failures = FailedURLs(limit: configuration.maxFailures, seconds: configuration.failureSeconds)
+        failures = FailedURLs(
+            limit: configuration.failures.maxCount, seconds: configuration.failures.seconds)
     }
 
     // MARK: Loading
@@ -60,22 +69,6 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// Loads one image and calls a completion handler.
-    ///
-    /// - Parameter deliver: runs the completion, for example on a queue or an actor; by default on the loading thread.
-    @discardableResult
-    public func load(
-        _ request: ImageRequest, deliver: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() },
-        completion: @escaping @Sendable (Result<LoadResult, CoderError>) -> Void
-    ) -> ImageTask {
-        let task = load(request)
-        Task {
-            let result = await outcome { () async throws(CoderError) in try await task.value }
-            deliver { completion(result) }
-        }
-        return task
-    }
-
     /// Returns the image in memory; nil if there is none. Never blocks.
     public func cachedImage(_ url: String, _ options: LoadOptions = LoadOptions()) -> LoadedImage? {
         hitInMemory(ImageRequest(url, options))?.image
@@ -87,18 +80,21 @@ public final class ImageManager: Sendable {
     }
 
     func prepared(_ request: ImageRequest) -> ImageRequest {
-        guard let processor = configuration.optionsProcessor else { return request }
+        guard let processor = configuration.requests.optionsProcessor else { return request }
         return ImageRequest(request.url, processor(request.url, request.options))
     }
 
     private func hitInMemory(_ request: ImageRequest) -> LoadResult? {
         let request = prepared(request)
         let options = request.options
-        guard options.origin != .loaderOnly, options.queries.contains(.memory), !options.refreshesCached,
-            !options.queriesDataOfMemoryHits
+        guard options.cache.results.reads.contains(.memory), options.cache.freshness != .revalidate,
+            !options.cache.returnsDataOfMemoryHits
         else { return nil }
         guard let (image, key) = imageInMemory(request), image.isWelcome(options.kind) else { return nil }
-        if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded { return nil }
+        if options.cache.freshness == .http, image.freshness?.state(at: now()) != .fresh { return nil }
+        if options.animation.preloadsFrames, let animation = image.animation, !animation.areAllFramesLoaded {
+            return nil
+        }
         return LoadResult(
             image: image.withScaleFactor(options.scaleFactor(ofKey: key)), tier: .memory, url: request.url)
     }
@@ -106,35 +102,40 @@ public final class ImageManager: Sendable {
     /// Returns the image in memory, and the key of its file.
     private func imageInMemory(_ request: ImageRequest) -> (LoadedImage, String)? {
         let options = request.options
-        let cache = options.cache ?? configuration.cache
+        let cache = options.parts.cache ?? configuration.cache
         if options.transformer(or: configuration.transformer) != nil {
             let recipe = Recipe(request, configuration)
             return cache.image(for: recipe.key.result).map { ($0, recipe.key.original) }
         }
         // Creating a recipe copies all options, which would double the time of this path.
-        let key = CacheKey(request, filter: configuration.keyFilter)
+        let key = CacheKey(request, filter: configuration.requests.keyFilter)
         return cache.image(for: key.result).map { ($0, key.original) }
     }
 
     // MARK: Activity
 
     /// Whether a load is in progress.
-    public var isRunning: Bool { running.withLock { !$0.isEmpty } }
+    package var isRunning: Bool {
+        running.withLock { !$0.isEmpty }
+    }
 
     /// Cancels all loads of this manager.
     public func cancelAll() {
         for task in running.withLock({ $0.values.map { $0 } }) { task.cancel() }
     }
 
-    /// Waits until all started stores are complete.
-    public func finishStoring() async { await stores.finish() }
+    /// Waits until all background work is complete: revalidations, and stores on disk.
+    public func finishStoring() async {
+        await revalidations.finish()
+        await stores.finish()
+    }
 
     // MARK: Failed URLs
 
     /// The number of blocked URLs.
-    public var failedCount: Int { failures.count }
+    package var failedCount: Int { failures.count }
     /// Whether a URL is blocked after a failure.
-    public func hasFailed(_ url: String) -> Bool { failures.contains(url) }
+    package func hasFailed(_ url: String) -> Bool { failures.contains(url) }
     /// Unblocks a URL.
     public func forgetFailure(_ url: String) { failures.remove(url) }
     /// Unblocks all URLs.

@@ -4,6 +4,34 @@ public import ImageProcessing
 
 /// The configuration of an ``ImageManager``.
 public struct ImageManagerConfiguration: Sendable {
+    /// Rules for all requests.
+    public struct Requests: Sendable {
+        /// Changes the options of every request.
+        public var optionsProcessor: OptionsProcessor?
+        /// Turns URLs into cache keys; nil uses the URL.
+        public var keyFilter: CacheKeyFilter?
+        /// Whether a URL that is not cached may be loaded.
+        public var shouldLoad: @Sendable (_ url: String) -> Bool = { _ in true }
+    }
+
+    /// Encoding of results for the disk.
+    public struct Storing: Sendable {
+        /// Encodes results; nil for the standard encoding.
+        public var serializer: CacheSerializer?
+        /// The format for animations whose own format cannot be written; nil for the best installed one.
+        public var animationFormat: ImageFormat?
+    }
+
+    /// Treatment of URLs that failed.
+    package struct Failures: Sendable {
+        /// Whether a URL is blocked for a while after a failure; nil asks the loader.
+        package var shouldBlock: (@Sendable (_ url: String, _ error: CoderError) -> Bool)?
+        /// The time in seconds for which a failed URL is blocked.
+        package var seconds = 600
+        /// The maximum number of blocked URLs; the oldest are unblocked first.
+        package var maxCount = 10_000
+    }
+
     /// The coders that decode and encode.
     public var coders: CodersManager
     /// The cache of results.
@@ -14,22 +42,12 @@ public struct ImageManagerConfiguration: Sendable {
     public var loader: any ImageLoading
     /// The default transformer; nil for none.
     public var transformer: (any ImageTransformer)?
-    /// Turns URLs into cache keys; nil uses the URL.
-    public var keyFilter: CacheKeyFilter?
-    /// Encodes results for the disk; nil for the standard encoding.
-    public var serializer: CacheSerializer?
-    /// Changes the options of every request.
-    public var optionsProcessor: OptionsProcessor?
-    /// Whether a URL that is not cached may be loaded.
-    public var shouldLoad: @Sendable (_ url: String) -> Bool = { _ in true }
-    /// Whether a URL is blocked for a while after a failure; nil asks the loader.
-    public var shouldBlock: (@Sendable (_ url: String, _ error: CoderError) -> Bool)?
-    /// The time in seconds for which a failed URL is blocked.
-    public var failureSeconds = 600
-    /// The maximum number of blocked URLs; the oldest are unblocked first.
-    public var maxFailures = 10_000
-    /// The format for animations whose own format cannot be written.
-    public var animationFormat: ImageFormat = "gif"
+    /// Rules for all requests.
+    public var requests = Requests()
+    /// Encoding of results for the disk.
+    public var storing = Storing()
+    /// Treatment of URLs that failed.
+    package var failures = Failures()
     /// The number of concurrent decodes; nil for the number of processors.
     public var maxDecodes: Int?
 

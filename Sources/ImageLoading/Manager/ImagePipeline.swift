@@ -46,9 +46,17 @@ public final class ImagePipeline: Sendable {
 
     /// Starts to load an image; the task reports progress and previews, and can be canceled.
     public func load(_ request: ImageRequest) -> ImageTask { manager.load(request) }
-}
 
-extension ImageRequest {
-    /// Creates a request for an image that fits a box; the coder decodes no more pixels than needed.
-    public init(_ url: String, size: PixelSize) { self.init(url, .thumbnail(size)) }
+    /// The cache of the manager.
+    public var cache: any ImageCaching { manager.configuration.cache }
+
+    /// Removes an image and its file from all caches.
+    public func removeCachedImage(for request: ImageRequest) async {
+        let key = manager.cacheKey(request.url, request.options)
+        let configuration = manager.configuration
+        let caches = [configuration.cache] + (configuration.originalCache.map { [$0] } ?? [])
+        for cache in caches {
+            for text in Set([key.original, key.decoded, key.result]) { await cache.remove(text, from: .all) }
+        }
+    }
 }

@@ -10,7 +10,7 @@ import Synchronization
 /// - Concurrency: any thread.
 public final class ImageTask: Sendable {
     /// The request, after the options processor.
-    public let request: ImageRequest
+    package let request: ImageRequest
     /// Progress, previews and the result, for one reader.
     ///
     /// A slow reader misses older events, but never the last one. If the load fails, the stream ends without a result,
@@ -59,5 +59,5 @@ public final class ImageTask: Sendable {
     public func cancel() { work.cancel() }
 
     /// Whether the load was cancelled.
-    public var isCancelled: Bool { work.isCancelled }
+    package var isCancelled: Bool { work.isCancelled }
 }

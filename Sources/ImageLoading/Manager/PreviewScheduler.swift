@@ -26,7 +26,7 @@ final class PreviewScheduler: Sendable {
         _ progress: LoadProgress, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
     ) {
         // Encrypted and complete sources need no preview.
-        guard recipe.options.decryptor == nil, progress.isReadable, !progress.source.isComplete else { return }
+        guard recipe.options.request.decryptor == nil, progress.isReadable, !progress.source.isComplete else { return }
         let progressive = state.withLock { state -> ProgressiveDecoding? in
             if state.isOver { return nil }
             // A restarted download has another source.
@@ -34,7 +34,7 @@ final class PreviewScheduler: Sendable {
                 state.progressive = ProgressiveDecoding(progress.source, coders, recipe.options)
                 state.seen = 0
             }
-            let step = recipe.options.minimumProgressInterval * Double(progress.expected ?? 0)
+            let step = recipe.options.request.minimumProgressInterval * Double(progress.expected ?? 0)
             guard state.seen == 0 || Double(progress.received - state.seen) >= step else { return nil }
             guard state.progressive!.mayLook(progress.expected) else { return nil }
             state.seen = progress.received
@@ -48,6 +48,9 @@ final class PreviewScheduler: Sendable {
             if !state.withLock({ $0.isOver }) { send(.preview(image)) }
         }
     }
+
+    /// Ends the previews.
+    func stop() { state.withLock { $0.isOver = true } }
 
     /// Ends the previews; returns the image if they have decoded it completely.
     func end(_ source: ImageSource?) async -> LoadedImage? {

@@ -93,11 +93,11 @@ final class ProgressiveDecoding: Sendable {
                 options: options.decode)
         }
         if state.session == nil {
-            state.session = try coders.openSession(source, options: options.decode.coder, forcing: options.coder)
+            state.session = try coders.openSession(source, options: options.decode.coder, forcing: options.parts.coder)
         }
         guard let session = state.session else { return nil }
         if session.info.isAnimated, options.kind != .still, !options.decode.firstFrameOnly {
-            state.animation = try AnimatedImage(source, manager: coders, options.decode, forcing: options.coder)
+            state.animation = try AnimatedImage(source, manager: coders, options.decode, forcing: options.parts.coder)
             if state.animation?.frameCount ?? 0 > 0 {
                 state.session = nil
                 return try see(&state)

@@ -13,6 +13,8 @@ struct Recipe: Sendable {
     var loader: any ImageLoading
     var serializer: CacheSerializer?
     var key: CacheKey
+    /// When to ask the server for a cached image; ``CachePolicy/Freshness/ignored`` if it must not be asked.
+    var freshness: CachePolicy.Freshness
     /// Set if the request must not share work with other requests.
     private let own: IdentityToken?
 
@@ -23,11 +25,16 @@ struct Recipe: Sendable {
         transformers = (transformer as? Pipeline)?.transformers ?? (transformer.map { [$0] } ?? [])
         // Transformers expect an upright image.
         if !transformers.isEmpty { options.decode.appliesOrientation = true }
-        cache = options.cache ?? configuration.cache
-        originalCache = options.originalCache ?? options.cache ?? configuration.originalCache ?? configuration.cache
-        loader = options.loader ?? configuration.loader
-        serializer = options.serializer ?? configuration.serializer
-        let filter = options.keyFilter ?? configuration.keyFilter
+        cache = options.parts.cache ?? configuration.cache
+        originalCache =
+            options.parts.originalCache ?? options.parts.cache ?? configuration.originalCache ?? configuration.cache
+        loader = options.parts.loader ?? configuration.loader
+        serializer = options.parts.serializer ?? configuration.storing.serializer
+        freshness = options.cache.freshness
+        if freshness != .ignored, !options.cache.usesLoader || !configuration.requests.shouldLoad(url) {
+            freshness = .ignored
+        }
+        let filter = options.parts.keyFilter ?? configuration.requests.keyFilter
         key = CacheKey(
             original: filter?(url) ?? options.fileKey(url), options,
             transformer: transformers.isEmpty ? nil : Pipeline(transformers))
@@ -35,16 +42,23 @@ struct Recipe: Sendable {
         own = Self.isPlain(options) ? nil : IdentityToken()
     }
 
-    /// Whether to revalidate a cached image with the server.
-    var asksAgain: Bool { options.refreshesCached && options.origin == .any }
-
     /// The same recipe, restricted to the caches.
     var offline: Recipe {
         var recipe = self
-        recipe.options.origin = .cacheOnly
-        recipe.options.refreshesCached = false
+        recipe.options.cache.usesLoader = false
+        recipe.freshness = .ignored
         return recipe
     }
+
+    /// The same recipe, asking the server in any case.
+    var revalidating: Recipe {
+        var recipe = self
+        recipe.freshness = .revalidate
+        return recipe
+    }
+
+    /// Whether a confirmed file is stored again with its new lifetime.
+    var storesLifetime: Bool { options.cache.freshness == .http && keepsFile }
 
     // MARK: Caches
 
@@ -59,14 +73,14 @@ struct Recipe: Sendable {
 
     /// Whether to look for the file on disk.
     var readsDisk: Bool {
-        let tiers = key.isOriginal ? options.queries.union(options.queriesOriginal) : options.queriesOriginal
-        return options.origin != .loaderOnly && tiers.contains(.disk)
+        let (results, originals) = (options.cache.results.reads, options.cache.originals.reads)
+        return originals.contains(.disk) || key.isOriginal && results.contains(.disk)
     }
 
     /// Whether to store the file on disk; with a serializer, only its output is stored.
     var keepsFile: Bool {
-        let tiers = key.isOriginal ? options.stores.union(options.storesOriginal) : options.storesOriginal
-        return serializer == nil && tiers.contains(.disk)
+        let (results, originals) = (options.cache.results.writes, options.cache.originals.writes)
+        return serializer == nil && (originals.contains(.disk) || key.isOriginal && results.contains(.disk))
     }
 
     // MARK: Keys of shared work
@@ -75,9 +89,10 @@ struct Recipe: Sendable {
     var isPlain: Bool { own == nil }
 
     private static func isPlain(_ options: LoadOptions) -> Bool {
-        options.requestModifier == nil && options.responseModifier == nil && options.decryptor == nil
-            && options.serializer == nil && options.cache == nil && options.originalCache == nil
-            && options.loader == nil && options.credential == nil && options.userInfo.isEmpty
+        let (request, parts) = (options.request, options.parts)
+        return request.modifier == nil && request.responseModifier == nil && request.decryptor == nil
+            && request.credential == nil && parts.serializer == nil && parts.cache == nil
+            && parts.originalCache == nil && parts.loader == nil && parts.userInfo.isEmpty
     }
 
     private func workKey(_ text: String, _ variant: String) -> WorkKey {
@@ -93,12 +108,13 @@ struct Recipe: Sendable {
     var ownFileKey: WorkKey { workKey(key.original, "\(fileVariant)\n\(key.decoded)") }
 
     private var fileVariant: String {
-        let headers = options.headers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let request = options.request
+        let headers = request.headers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return
             ([
-                url, "\(readsDisk)\(keepsFile)\(options.retriesFailed)",
-                "\(options.allowsInvalidCertificates)\(options.handlesCookies)\(options.refreshesCached)\(options.origin)",
-            ] + options.alternatives + headers).joined(separator: "\n")
+                url, "\(readsDisk)\(keepsFile)\(request.retriesFailed)\(storesLifetime)",
+                "\(request.allowsInvalidCertificates)\(request.handlesCookies)\(freshness)\(options.cache.usesLoader)",
+            ] + request.alternatives + headers).joined(separator: "\n")
     }
 
     /// Key of the image after some of the transformers.
@@ -109,23 +125,24 @@ struct Recipe: Sendable {
 
     private var imageVariant: String {
         """
-        \(options.isProgressive)\(options.minimumProgressInterval)\(options.transformsAnimations)\
-        \(options.queriesOriginal.rawValue) \(options.storesOriginal.rawValue)
+        \(options.isProgressive)\(options.request.minimumProgressInterval)\(options.animation.transformsFrames)\
+        \(options.cache.originals.reads.rawValue) \(options.cache.originals.writes.rawValue)
         \(fileVariant)
         """
     }
 
     /// Key of the result, including where and how it is stored.
     var resultKey: WorkKey {
-        let format = options.storeFormat.map { "\($0)" } ?? ""
-        let manner = options.encode == EncodeOptions() ? format : "\(format) \(options.encode)"
+        let format = options.cache.format.map { "\($0)" } ?? ""
+        let manner = options.cache.encode == EncodeOptions() ? format : "\(format) \(options.cache.encode)"
+        let results = options.cache.results
         return workKey(
-            key.result, "\(options.queries.rawValue) \(options.stores.rawValue) \(manner)\n\(imageVariant)")
+            key.result, "\(results.reads.rawValue) \(results.writes.rawValue) \(manner)\n\(imageVariant)")
     }
 
     /// Key of the entry on disk.
     var storeKey: WorkKey {
-        let isElsewhere = options.cache != nil || options.originalCache != nil
+        let isElsewhere = options.parts.cache != nil || options.parts.originalCache != nil
         return WorkKey(key.result, variant: "", own: isElsewhere ? own : nil)
     }
 }
@@ -158,6 +175,8 @@ struct StageFile: Sendable {
     var content: Content
     var tier: CacheTiers = []
     var response: ResponseFacts?
+    /// The lifetime that the server declared; nil if it declared none.
+    var freshness: HTTPFreshness?
 }
 
 /// The image of a request and its origin.

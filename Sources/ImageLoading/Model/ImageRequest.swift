@@ -1,20 +1,48 @@
+import CoderHost
+public import ImageModel
+
 /// A request for an image: URL and options.
+///
+///     ImageRequest("https://example.org/photo.jpg", size: PixelSize(320, 320), cache: .reload)
 public struct ImageRequest: Sendable {
     /// An `http`, `https`, `file` or `data` URL, a path, or a name that a loader of the application supports.
     public var url: String
     /// The options of the request.
     public var options: LoadOptions
 
-    /// Creates a request.
-    public init(_ url: String, _ options: LoadOptions = LoadOptions()) {
+    /// Creates a request with options.
+    public init(_ url: String, _ options: LoadOptions) {
         self.url = url
         self.options = options
+    }
+
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - size: a box that the image fits into; the coder decodes no more pixels than needed. Nil for full size.
+    ///   - cache: the caches to read and write.
+    ///   - isProgressive: whether to decode previews while bytes arrive.
+    public init(_ url: String, size: PixelSize? = nil, cache: CachePolicy = .standard, isProgressive: Bool = false) {
+        self.url = url
+        options = LoadOptions()
+        if let size { options.decode.size = .box(size) }
+        options.cache = cache
+        options.isProgressive = isProgressive
     }
 }
 
 /// The priority of a load; may change while it is in progress.
 public enum LoadPriority: Int, Sendable, Hashable, CaseIterable, Comparable {
-    case veryLow, low, normal, high, veryHigh
+    /// Work that can wait for all other work.
+    case veryLow
+    /// Prefetching.
+    case low
+    /// The default.
+    case normal
+    /// An image that a person waits for.
+    case high
+    /// An image that must not wait.
+    case veryHigh
 
     /// Compares by urgency.
     public static func < (a: LoadPriority, b: LoadPriority) -> Bool { a.rawValue < b.rawValue }

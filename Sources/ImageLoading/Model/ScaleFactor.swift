@@ -5,7 +5,7 @@ import CoderHost
 /// The last path component counts: it contains `@` (or `%40` in a URL), a number, `x` and a dot. Decimals such as
 /// `@1.5x.` are allowed. Of several marks the last counts, and factors below 1 become 1. A key of fewer than eight
 /// bytes is too short for a mark.
-public func scaleFactor(ofKey key: String) -> Double { density(of: key) }
+package func scaleFactor(ofKey key: String) -> Double { density(of: key) }
 
 private func density(of key: String) -> Double {
     let text = key.utf8
@@ -75,7 +75,7 @@ private func value(_ digits: ArraySlice<UInt8>) -> Double? {
 
 extension LoadOptions {
     /// Returns the requested scale factor, or the one in the key.
-    public func scaleFactor(ofKey key: String) -> Double {
+    package func scaleFactor(ofKey key: String) -> Double {
         if let scaleFactor { return scaleFactor.isFinite ? max(1, scaleFactor) : 1 }
         return density(of: key)
     }

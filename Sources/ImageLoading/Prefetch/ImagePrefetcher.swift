@@ -16,13 +16,13 @@ public final class ImagePrefetcher: Sendable {
         /// The number of URLs in the list.
         public var total: Int
         /// Whether all images are finished.
-        public var isComplete: Bool { finished == total }
+        package var isComplete: Bool { finished == total }
     }
 
     /// A list of URLs that is being prefetched.
     public final class Token: Sendable {
         /// The URLs of the list.
-        public let urls: [String]
+        package let urls: [String]
         /// The progress after every image; ends after the last one.
         public let updates: AsyncStream<Progress>
         fileprivate let sink: AsyncStream<Progress>.Continuation
@@ -101,8 +101,8 @@ public final class ImagePrefetcher: Sendable {
     public func prefetch(_ urls: [String], _ options: LoadOptions? = nil, into tiers: CacheTiers = .all) -> Token {
         var wanted = options ?? LoadOptions()
         if options == nil { wanted.priority = .low }
-        wanted.stores.formIntersection(tiers)
-        wanted.storesOriginal.formIntersection(tiers)
+        wanted.cache.results.writes.formIntersection(tiers)
+        wanted.cache.originals.writes.formIntersection(tiers)
         let token = Token(urls)
         let id = ObjectIdentifier(token)
         tokens.withLock { $0[id] = token }
@@ -141,7 +141,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// The number of running loads.
-    public var runningCount: Int { line.running }
+    package var runningCount: Int { line.running }
 
     /// Cancels all lists.
     public func cancelAll() {

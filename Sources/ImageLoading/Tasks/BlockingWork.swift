@@ -1,10 +1,10 @@
 import Dispatch
-import ImageModel
+package import ImageModel
 
 /// Runs blocking work, for example decoding and file access, on dispatch threads instead of Swift's cooperative
 /// threads.
-enum BlockingWork {
-    static func run<R: Sendable>(
+package enum BlockingWork {
+    package static func run<R: Sendable>(
         _ body: @escaping @Sendable () throws(CoderError) -> R
     ) async throws(CoderError) -> R {
         let outcome = await withCheckedContinuation {

@@ -74,6 +74,7 @@ final class ScriptedDisk: DiskCaching {
     func contains(_ key: String) -> Bool { entries.withLock { $0[key] != nil } }
     func clear() { entries.withLock { $0 = [:] } }
     func deleteOldFiles() { note("deleteOldFiles") }
+    func configure(_ configuration: DiskCacheConfiguration) { note("configure \(configuration.maxSize)") }
     var totals: (count: Int, size: Int) {
         entries.withLock { ($0.count, $0.values.reduce(0) { $0 + $1.bytes.count }) }
     }

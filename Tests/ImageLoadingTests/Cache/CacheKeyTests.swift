@@ -40,23 +40,34 @@ import Testing
 
     private static let loadFields: [String: (@Sendable (inout LoadOptions) -> Void)?] = [
         "decode": { $0.decode.size = .limited(toBytes: 1) },
-        "coder": { $0.coder = "org.coderhost.png" },
+        "parts.coder": { $0.parts.coder = "org.coderhost.png" },
         "kind": { $0.kind = .animated },
         // Tests below cover the defaults of the next two.
-        "transformer": nil, "transformsAnimations": nil,
+        "transformer": nil, "animation.transformsFrames": nil,
         // They are part of the file's key; see the tests for it.
-        "headers": nil, "credential": nil, "handlesCookies": nil, "allowsInvalidCertificates": nil,
+        "request.headers": nil, "request.credential": nil, "request.handlesCookies": nil,
+        "request.allowsInvalidCertificates": nil,
         // Only its options that change the image on disk count.
-        "encode": { $0.encode.maxPixelSize = PixelSize(1, 1) },
+        "cache.encode": { $0.cache.encode.maxPixelSize = PixelSize(1, 1) },
         // These options do not change pixels, or only where they come from, where they go, and when.
-        "scaleFactor": nil, "preloadsAllFrames": nil, "priority": nil, "origin": nil, "retriesFailed": nil,
-        "refreshesCached": nil, "isProgressive": nil, "minimumProgressInterval": nil, "queries": nil,
-        "queriesOriginal": nil, "queriesDataOfMemoryHits": nil, "stores": nil, "storesOriginal": nil,
-        "waitsForStore": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
-        "keyFilter": nil, "serializer": nil, "requestModifier": nil, "responseModifier": nil,
-        "decryptor": nil, "userInfo": nil,
-        "alternatives": nil,
+        "scaleFactor": nil, "animation.preloadsFrames": nil, "priority": nil, "isProgressive": nil,
+        "cache.results": nil, "cache.originals": nil, "cache.usesLoader": nil, "cache.freshness": nil,
+        "cache.returnsDataOfMemoryHits": nil, "cache.waitsForStore": nil, "cache.format": nil,
+        "request.modifier": nil, "request.responseModifier": nil, "request.decryptor": nil,
+        "request.alternatives": nil, "request.retriesFailed": nil, "request.minimumProgressInterval": nil,
+        "parts.cache": nil, "parts.originalCache": nil, "parts.loader": nil, "parts.keyFilter": nil,
+        "parts.serializer": nil, "parts.userInfo": nil,
     ]
+
+    /// The fields of the options; those of a group have its name in front.
+    private func loadFields() -> Set<String> {
+        let options = LoadOptions()
+        let groups: [String: Any] = [
+            "animation": options.animation, "cache": options.cache, "request": options.request, "parts": options.parts,
+        ]
+        let names = groups.flatMap { group, value in fields(of: value).map { "\(group).\($0)" } }
+        return fields(of: options).subtracting(groups.keys).union(names)
+    }
 
     private func fields(of value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
 
@@ -69,17 +80,19 @@ import Testing
     @Test func `include credentials and header fields of the request as a digest only`() {
         let url = "https://example.org/cat@2x.jpg"
         let keys = [
-            fileKey(url), fileKey(url) { $0.headers = ["Authorization": "alice"] },
-            fileKey(url) { $0.headers = ["Authorization": "bob"] }, fileKey(url) { $0.headers = ["Accept": "alice"] },
-            fileKey(url) { $0.headers = ["A": "b", "Authorization": "alice"] },
-            fileKey(url) { $0.credential = Credential(user: "alice", password: "x") },
-            fileKey(url) { $0.handlesCookies = true }, fileKey(url) { $0.allowsInvalidCertificates = true },
+            fileKey(url), fileKey(url) { $0.request.headers = ["Authorization": "alice"] },
+            fileKey(url) { $0.request.headers = ["Authorization": "bob"] },
+            fileKey(url) { $0.request.headers = ["Accept": "alice"] },
+            fileKey(url) { $0.request.headers = ["A": "b", "Authorization": "alice"] },
+            fileKey(url) { $0.request.credential = Credential(user: "alice", password: "x") },
+            fileKey(url) { $0.request.handlesCookies = true },
+            fileKey(url) { $0.request.allowsInvalidCertificates = true },
         ]
         #expect(keys[0] == url && Set(keys).count == keys.count)
         #expect(!keys.contains { $0.contains("alice") })
         #expect(keys.allSatisfy { scaleFactor(ofKey: $0) == 2 && EntryName(key: $0).files[0].hasSuffix(".jpg") })
-        #expect(fileKey(url) { $0.headers = ["aUTHORIZATION": "bob"] } == keys[2])
-        #expect(fileKey(url) { ($0.headers, $0.keyFilter) = (["A": "b"], { _ in "own" }) } == "own")
+        #expect(fileKey(url) { $0.request.headers = ["aUTHORIZATION": "bob"] } == keys[2])
+        #expect(fileKey(url) { ($0.request.headers, $0.parts.keyFilter) = (["A": "b"], { _ in "own" }) } == "own")
     }
 
     @Test(arguments: [
@@ -91,7 +104,7 @@ import Testing
 
     @Test func `know every field of the options`() {
         #expect(fields(of: DecodeOptions()) == Set(Self.decodeFields.keys))
-        #expect(fields(of: LoadOptions()) == Set(Self.loadFields.keys))
+        #expect(loadFields() == Set(Self.loadFields.keys))
         #expect(fields(of: Resampling()) == ["filter", "linearLight"])
     }
 
@@ -117,8 +130,8 @@ import Testing
         #expect(plain.result == "http://foo/image.png" && plain.decoded == plain.original && plain.isOriginal)
         #expect(key { $0.decode = .thumbnail(.zero) } == "http://foo/image.png")
         #expect(key { $0.scaleFactor = 2 } == "http://foo/image.png")
-        #expect(key { $0.preloadsAllFrames = true } == "http://foo/image.png")
-        #expect(key { $0.transformsAnimations = true } == "http://foo/image.png")
+        #expect(key { $0.animation.preloadsFrames = true } == "http://foo/image.png")
+        #expect(key { $0.animation.transformsFrames = true } == "http://foo/image.png")
     }
 
     @Test func `are equal only for equal options, over random options`() {
@@ -191,7 +204,7 @@ import Testing
         let two = key { $0.decode.coder = ["a": .string("x"), "b": .string("1")] }
         let name = key { $0.decode.coder = ["a\(mark)": .string("x")] }
         let type = key { $0.decode.hint.type = "x\(mark)y" }
-        let forced = key { $0.coder = "x\(mark)y" }
+        let forced = key { $0.parts.coder = "x\(mark)y" }
 
         #expect(Set([one, two, name, type, forced]).count == 5)
         for key in [one, name, type, forced] {
@@ -237,7 +250,7 @@ import Testing
     @Test func `distinguish transformed animations from unchanged ones`() {
         var options = LoadOptions()
         let still = CacheKey(original: "a.gif", options, transformer: Named(key: "K")).result
-        options.transformsAnimations = true
+        options.animation.transformsFrames = true
         let frames = CacheKey(original: "a.gif", options, transformer: Named(key: "K")).result
         #expect(still == "a-K.gif" && still != frames)
     }
@@ -248,7 +261,7 @@ import Testing
         let own = Named(key: "K")
 
         #expect(CacheKey(request, filter: filter, transformer: own).result == "manager-K.png")
-        request.options.keyFilter = { $0 + "?own" }
+        request.options.parts.keyFilter = { $0 + "?own" }
         #expect(CacheKey(request, filter: filter, transformer: own).original == "http://foo/image.png?own")
         request.options.transformer = .none
         #expect(CacheKey(request, filter: filter, transformer: own).isOriginal)

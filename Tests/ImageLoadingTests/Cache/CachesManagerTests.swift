@@ -50,7 +50,9 @@ import Testing
     private func manager(_ change: (inout CachesManager.Policies) -> Void = { _ in }) -> CachesManager {
         var policies = CachesManager.Policies()
         change(&policies)
-        return CachesManager([low, high], policies: policies)
+        let caches = CachesManager([low, high])
+        caches.policies = policies
+        return caches
     }
 
     private let data = CachedData([1])

@@ -68,6 +68,8 @@ extension `Image cache` {
         func remove(_ key: String) {}
         func removeAll() {}
         func contains(_ key: String) -> Bool { false }
+        func configure(_ configuration: MemoryCacheConfiguration) {}
+        func relieve(_ shortage: MemoryShortage) {}
     }
 
     @Test func `accepts custom memory and disk caches (S-43)`() async throws {

@@ -84,7 +84,7 @@ import Testing
         let inMemory = try #require(try await cache.query("a.png"))
         #expect(inMemory.tier == .memory && inMemory.image === image && inMemory.data == nil)
         var options = LoadOptions()
-        options.queriesDataOfMemoryHits = true
+        options.cache.returnsDataOfMemoryHits = true
         #expect(try await cache.query("a.png", options)?.data == png)
 
         await cache.clear(.memory)
@@ -101,7 +101,7 @@ import Testing
         let cache = cache()
         try await cache.store(CachedData(png), for: "a.png")
         var options = LoadOptions()
-        options.stores = .disk
+        options.cache.results.writes = .disk
 
         #expect(try await cache.query("a.png", options)?.tier == .disk)
         #expect(try await cache.query("a.png", in: .disk)?.tier == .disk)
@@ -169,7 +169,7 @@ import Testing
         #expect(try await cache.query("images/f.jpg")?.image.still != nil)
 
         var options = LoadOptions()
-        options.preloadsAllFrames = true
+        options.animation.preloadsFrames = true
         options.kind = .animated
         let loaded = try await cache.query("images/three-frames.gif", options)
         #expect(loaded?.image.animation?.areAllFramesLoaded == true)

@@ -41,7 +41,7 @@ import Testing
         var configuration = MemoryCacheConfiguration(maxCost: maxCost, maxCount: maxCount)
         configuration.usesWeakTable = false
         configuration.maxEntryShare = share
-        return MemoryCache(configuration, pressure: nil)
+        return MemoryCache(configuration)
     }
 
     @Test func `equals a reference implementation over a hundred thousand operations`() throws {
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `uses the bytes of all pixels as cost`() throws {
-        let cache = MemoryCache(MemoryCacheConfiguration(), pressure: nil)
+        let cache = MemoryCache(MemoryCacheConfiguration())
 
         cache.store(try CacheBench.still(PixelSize(10, 10)), for: "a")
         cache.store(try CacheBench.animation("images/three-frames.gif"), for: "b")
@@ -233,7 +233,7 @@ import Testing
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(60)
-        let cache = MemoryCache(configuration, pressure: nil, now: { clock.now })
+        let cache = MemoryCache(configuration, now: { clock.now })
         let held = try CacheBench.still()
         cache.store(held, for: "a")
 
@@ -252,7 +252,7 @@ import Testing
 
     @Test func `supports a time to live per image, and none by default`() throws {
         let clock = Clock()
-        let cache = MemoryCache(MemoryCacheConfiguration(), pressure: nil, now: { clock.now })
+        let cache = MemoryCache(MemoryCacheConfiguration(), now: { clock.now })
         #expect(cache.configuration.timeToLive == nil)
         cache.store(try CacheBench.still(), for: "short", cost: nil, timeToLive: .seconds(1))
         cache.store(try CacheBench.still(), for: "none", cost: nil, timeToLive: .zero)
@@ -271,7 +271,7 @@ import Testing
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(10)
-        let cache = MemoryCache(configuration, pressure: nil, now: { clock.now })
+        let cache = MemoryCache(configuration, now: { clock.now })
         for name in ["used", "stored"] { cache.store(try CacheBench.still(), for: name) }
 
         clock.pass(.seconds(9))
@@ -286,7 +286,7 @@ import Testing
         let clock = Clock()
         var configuration = MemoryCacheConfiguration()
         configuration.timeToLive = .seconds(10)
-        let cache = MemoryCache(configuration, pressure: nil, now: { clock.now })
+        let cache = MemoryCache(configuration, now: { clock.now })
         let held = try (0..<100).map { _ in try CacheBench.still() }
         for (number, image) in held.enumerated() {
             cache.store(image, for: "\(number)")

@@ -37,28 +37,31 @@ import Testing
         var now: UInt64 { time.load(ordering: .relaxed) }
     }
 
-    private func full(_ pressure: MemoryPressure?) throws -> MemoryCache {
-        let cache = MemoryCache(MemoryCacheConfiguration(), pressure: pressure)
-        for number in 0..<8 { cache.store(try CacheBench.still(), for: "\(number)", cost: 10) }
-        return cache
+    private func full(_ pressure: MemoryPressure) throws -> (cache: ImageCache, memory: MemoryCache) {
+        let memory = MemoryCache()
+        for number in 0..<8 { memory.store(try CacheBench.still(), for: "\(number)", cost: 10) }
+        let cache = ImageCache(
+            memory: memory, disk: nil, coders: CacheBench.coders, configuration: ImageCacheConfiguration(),
+            pressure: pressure)
+        return (cache, memory)
     }
 
     @Test func `releases half of the images, then all, and still finds images in use`() throws {
         let pressure = MemoryPressure { nil }
-        let cache = try full(pressure)
+        let (cache, memory) = try full(pressure)
         let held = cache.image(for: "0")
 
         pressure.raise()
-        #expect(cache.keys == ["0", "7", "6", "5"] && cache.statistics.cost == 40)
+        #expect(memory.keys == ["0", "7", "6", "5"] && memory.statistics.cost == 40)
         pressure.raise()
-        #expect(cache.keys.isEmpty)
+        #expect(memory.keys.isEmpty)
         #expect(held != nil && cache.image(for: "0") === held)
     }
 
     @Test func `treats a notification after a long pause as a new shortage`() throws {
         let clock = Clock()
         let pressure = MemoryPressure(now: { clock.now }) { nil }
-        let levels = Mutex<[MemoryPressure.Level]>([])
+        let levels = Mutex<[MemoryShortage]>([])
         let observation = pressure.observe { level in levels.withLock { $0.append(level) } }
 
         for seconds in [0, 9, 9, 11, 1] as [UInt64] {
@@ -81,8 +84,8 @@ import Testing
         }
         #expect(pressure.watch == nil)
 
-        var first: MemoryCache? = try full(pressure)
-        var second: MemoryCache? = try full(pressure)
+        var (first, memory): (ImageCache?, MemoryCache) = try full(pressure)
+        var second: ImageCache? = try full(pressure).cache
         #expect(pressure.watch == .trigger("test"))
         #expect(made.withLock { $0.count } == 1)
         let alarm = try #require(made.withLock { $0.first })
@@ -95,16 +98,16 @@ import Testing
         await BlockingWork.wait(isTold)
         await BlockingWork.wait(isTold)
         observation.cancel()
-        #expect(try #require(first).statistics.count <= 4)
+        #expect(memory.statistics.count <= 4)
 
-        first?.configuration.respondsToPressure = false
+        first?.configuration.memory.respondsToPressure = false
         #expect(pressure.watch != nil)
         second = nil
         // The thread may still be running.
         while pressure.watch != nil { await Task.yield() }
         await BlockingWork.run { alarm.end() }
 
-        first?.configuration.respondsToPressure = true
+        first?.configuration.memory.respondsToPressure = true
         #expect(made.withLock { $0.count } == 2 && pressure.watch == .trigger("test"))
         first = nil
         #expect(second == nil && pressure.watch == nil)
@@ -113,9 +116,10 @@ import Testing
     @Test func `reports a system without pressure information`() throws {
         let pressure = MemoryPressure { nil }
 
-        let cache = try full(pressure)
+        let (cache, memory) = try full(pressure)
 
-        #expect(pressure.watch == .unavailable && cache.statistics.count == 8)
+        #expect(pressure.watch == .unavailable && memory.statistics.count == 8)
+        withExtendedLifetime(cache) {}
     }
 
     @Test func `reports that its source has ended`() async throws {

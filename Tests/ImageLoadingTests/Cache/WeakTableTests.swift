@@ -10,7 +10,7 @@ import Testing
         var configuration = MemoryCacheConfiguration(maxCost: maxCost, maxCount: maxCount)
         configuration.usesWeakTable = isWeak
         configuration.maxEntryShare = 1
-        return MemoryCache(configuration, pressure: nil)
+        return MemoryCache(configuration)
     }
 
     @Test func `are found after eviction, trimming, refusal and memory pressure`() throws {

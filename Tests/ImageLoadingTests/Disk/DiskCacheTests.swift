@@ -180,7 +180,7 @@ import Testing
         try cache.setExtendedData([9, 8, 7], for: "a.jpg")
         #expect(cache.extendedData(for: "a.jpg") == [9, 8, 7])
         let after = try LocalDisk().facts(at: cache.path(for: "a.jpg"))
-        #expect(after.modified == before.modified && after.accessed == before.accessed)
+        #expect(after.dates.modified == before.dates.modified && after.dates.accessed == before.dates.accessed)
         #expect(cache.data(for: "a.jpg") == CachedData(image, extended: [9, 8, 7], attributes: ["a": "b"]))
 
         try cache.setExtendedData([], for: "a.jpg")

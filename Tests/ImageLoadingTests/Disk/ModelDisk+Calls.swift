@@ -95,9 +95,10 @@ extension ModelDisk {
         let node = state.nodes[number]!
         return FileFacts(
             kind: node.isFolder ? .folder : .regular, inode: UInt64(number), links: node.links, size: node.bytes.count,
-            allocated: (node.bytes.count + 511) / 512 * 512, accessed: node.accessed, modified: node.modified,
-            changed: node.changed, born: node.born, owner: node.owner, group: node.group,
-            permissions: node.permissions)
+            allocated: (node.bytes.count + 511) / 512 * 512,
+            dates: FileFacts.Dates(
+                accessed: node.accessed, modified: node.modified, changed: node.changed, born: node.born),
+            owner: node.owner, group: node.group, permissions: node.permissions)
     }
 
     func facts(_ file: Int32) throws(SystemError) -> FileFacts {

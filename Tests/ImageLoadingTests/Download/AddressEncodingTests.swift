@@ -68,10 +68,10 @@ import Testing
     /// Creates a downloader that may connect only to the second loopback address, which stands for the internet.
     static func downloader(_ resolver: any NameResolver) throws -> Downloader {
         try makeDownloader {
-            $0.addresses = AddressPolicy()
-            $0.addresses.allowedNetworks = [IPNetwork("127.0.0.2")!]
-            $0.resolver = resolver
-            $0.connectTimeout = .seconds(5)
+            $0.servers.addresses = AddressPolicy()
+            $0.servers.addresses.allowedNetworks = [IPNetwork("127.0.0.2")!]
+            $0.servers.resolver = resolver
+            $0.timeouts.connect = .seconds(5)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
     func `lead to the listener when private addresses are allowed`(text: String) async throws {
         let listener = try await TestServer.start()
         listener.onEverythingElse { _ in .bytes([1]) }
-        let downloader = try makeDownloader { $0.resolver = FixedResolver(["localhost": "127.0.0.1"]) }
+        let downloader = try makeDownloader { $0.servers.resolver = FixedResolver(["localhost": "127.0.0.1"]) }
 
         #expect(try await downloader.bytes(text.replacing("PORT", with: "\(listener.port)")) == [1])
         #expect(listener.connections == 1)
@@ -175,9 +175,9 @@ import Testing
         let listener = try await TestServer.start()
         listener.onEverythingElse { _ in .bytes([1]) }
         let downloader = try makeDownloader {
-            $0.addresses = AddressPolicy()
-            $0.addresses.allowedHosts = [try! HostRule("allowed.test")]
-            $0.resolver = FixedResolver(["a.allowed.test": "127.0.0.1", "allowed.test.evil.test": "127.0.0.1"])
+            $0.servers.addresses = AddressPolicy()
+            $0.servers.addresses.allowedHosts = [try! HostRule("allowed.test")]
+            $0.servers.resolver = FixedResolver(["a.allowed.test": "127.0.0.1", "allowed.test.evil.test": "127.0.0.1"])
         }
 
         #expect(try await downloader.bytes(listener.url("/", host: "a.allowed.test")) == [1])
@@ -193,8 +193,8 @@ import Testing
     @Test func `are not resolved when only other hosts are allowed`() async throws {
         let resolver = FixedResolver(["other.test": "127.0.0.1"])
         let downloader = try makeDownloader {
-            $0.addresses.onlyHosts = [try! HostRule("allowed.test")]
-            $0.resolver = resolver
+            $0.servers.addresses.onlyHosts = [try! HostRule("allowed.test")]
+            $0.servers.resolver = resolver
         }
 
         let error = await downloader.failure("http://other.test/")
@@ -209,7 +209,7 @@ import Testing
         let downloader = try Self.downloader(Self.resolver)
 
         let error = await downloader.failure("http://example.com/") {
-            $0.requestModifier = { _ in OutgoingRequest(url: listener.url("/")) }
+            $0.request.modifier = { _ in OutgoingRequest(url: listener.url("/")) }
         }
 
         #expect(error?.code == .addressDenied)

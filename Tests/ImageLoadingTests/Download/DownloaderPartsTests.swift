@@ -10,10 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Settings of a downloader` {
     @Test func `apply to every request, before the options of the request (D-08, D-23, D-24, D-25)`() async throws {
         try await withServer({ configuration in
-            configuration.credential = Credential(user: "joe", password: "open")
-            configuration.requestModifier = RequestModifiers.headers(["X-Order": "downloader"])
-            configuration.responseModifier = ResponseModifiers.headers(["X-Seen": "downloader"])
-            configuration.decryptor = Decryptors.base64
+            configuration.request.credential = Credential(user: "joe", password: "open")
+            configuration.request.modifier = RequestModifiers.headers(["X-Order": "downloader"])
+            configuration.response.modifier = ResponseModifiers.headers(["X-Seen": "downloader"])
+            configuration.response.decryptor = Decryptors.base64
         }) { server, downloader async throws in
             server.on("/a") { request in
                 request.header("Authorization") == nil
@@ -23,12 +23,12 @@ import Testing
             let data = try await downloader.outcome(
                 server.url("/a"),
                 options: {
-                    $0.requestModifier = { request in
+                    $0.request.modifier = { request in
                         var request = request
                         request.headers["X-Order", default: ""] += ", request"
                         return request
                     }
-                    $0.decryptor = Decryptors.base64
+                    $0.request.decryptor = Decryptors.base64
                 }
             ).get()
             #expect(data.bytes == Array("hello".utf8), "twice Base64")
@@ -36,7 +36,7 @@ import Testing
             #expect(server.requests.last?.header("X-Order") == "downloader, request")
             #expect(server.requests.last?.header("Authorization") == Credential(user: "joe", password: "open").basic)
         }
-        try await withServer({ $0.requestModifier = { _ in nil } }) { server, downloader async throws in
+        try await withServer({ $0.request.modifier = { _ in nil } }) { server, downloader async throws in
             #expect(await downloader.failure(server.url("/a"))?.code == .invalidURL && server.requests.isEmpty)
         }
     }
@@ -49,13 +49,13 @@ import Testing
             (FileLoader(), "file://\(path)"), (DataLoader(), "data:,aGVsbG8="), (BytesLoader(["a": text]), "a"),
         ]
         for (loader, url) in loaders {
-            #expect(try await loader.bytes(url) { $0.decryptor = Decryptors.base64 } == Array("hello".utf8))
-            #expect(await loader.failure(url) { $0.decryptor = { _, _ in nil } }?.code == .corrupt)
+            #expect(try await loader.bytes(url) { $0.request.decryptor = Decryptors.base64 } == Array("hello".utf8))
+            #expect(await loader.failure(url) { $0.request.decryptor = { _, _ in nil } }?.code == .corrupt)
         }
     }
 
     @Test func `can disable resuming, redirects and stored cookies`() async throws {
-        try await withServer({ ($0.resumesDownloads, $0.maxRedirects) = (false, 0) }) {
+        try await withServer({ ($0.maxPartialBytes, $0.servers.maxRedirects) = (0, 0) }) {
             server, downloader async throws in
             server.on("/cut") { request in
                 let reply = Reply.ranges(pattern(1000), for: request)
@@ -71,10 +71,12 @@ import Testing
             #expect(server.requests(to: "/cut").allSatisfy { $0.header("Range") == nil })
 
             for expected: UInt8 in [0, 1] {
-                #expect(try await downloader.bytes(server.url("/cookie")) { $0.handlesCookies = true } == [expected])
+                #expect(
+                    try await downloader.bytes(server.url("/cookie")) { $0.request.handlesCookies = true } == [expected]
+                )
             }
             downloader.removeCookies()
-            #expect(try await downloader.bytes(server.url("/cookie")) { $0.handlesCookies = true } == [0])
+            #expect(try await downloader.bytes(server.url("/cookie")) { $0.request.handlesCookies = true } == [0])
         }
     }
 
@@ -91,7 +93,7 @@ import Testing
     }
 
     @Test func `start downloads in the order of priority, also through a manager`() async throws {
-        try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
+        try await withServer({ $0.queue.maxConcurrent = 1 }) { server, downloader async throws in
             let gate = Gate()
             server.on("/first") { _ in .gated(testImage(4, 4), after: 3, gate) }
             server.onEverythingElse { _ in .bytes(testImage(4, 4)) }

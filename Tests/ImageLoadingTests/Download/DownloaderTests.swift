@@ -33,7 +33,7 @@ import Testing
             downloader.setHeader("accept", "image/webp")
 
             _ = try await downloader.bytes(server.url("/a")) {
-                $0.headers = ["X-One": "2", "x-all": "3", "Host": "evil"]
+                $0.request.headers = ["X-One": "2", "x-all": "3", "Host": "evil"]
             }
 
             let request = try #require(server.requests.first)
@@ -53,13 +53,13 @@ import Testing
             server.on("/b") { _ in .bytes([7]) }
 
             let bytes = try await downloader.bytes(server.url("/a")) {
-                $0.requestModifier = { request in
+                $0.request.modifier = { request in
                     var request = RequestModifiers.headers(["X-Signed": "yes"])(request)
                     request?.url = server.url("/b")
                     return RequestModifiers.method("POST", body: [1, 2])(request!)
                 }
             }
-            let refusal = await downloader.failure(server.url("/a")) { $0.requestModifier = { _ in nil } }
+            let refusal = await downloader.failure(server.url("/a")) { $0.request.modifier = { _ in nil } }
 
             #expect(bytes == [7])
             #expect(server.requests.map(\.method) == ["POST"])
@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: [404, 403, 500, 204, 304])
     func `fail with the status (D-10)`(status: Int) async throws {
-        try await withServer({ $0.acceptableStatus = [200] }) { server, downloader async throws in
+        try await withServer({ $0.response.acceptableStatus = [200] }) { server, downloader async throws in
             server.on("/a") { _ in .status(status) }
 
             let error = await downloader.failure(server.url("/a"))
@@ -113,11 +113,11 @@ import Testing
     }
 
     @Test func `fail with a status or type that is not acceptable (D-29)`() async throws {
-        try await withServer({ $0.acceptableStatus = [1] }) { server, downloader async throws in
+        try await withServer({ $0.response.acceptableStatus = [1] }) { server, downloader async throws in
             server.on("/a") { _ in .bytes([1]) }
             #expect(await downloader.failure(server.url("/a"))?.code == .badStatus)
         }
-        try await withServer({ $0.acceptableTypes = ["application/json", "image/*"] }) {
+        try await withServer({ $0.response.acceptableTypes = ["application/json", "image/*"] }) {
             server, downloader async throws in
             server.on("/png") { _ in .bytes([1], type: "Image/PNG; charset=x") }
             server.on("/json") { _ in .bytes([1], type: "application/json") }
@@ -136,11 +136,11 @@ import Testing
             server.on("/b") { _ in .status(404, body: "x") }
 
             let rewritten = await downloader.failure(server.url("/a")) {
-                $0.responseModifier = ResponseModifiers.status(404)
+                $0.request.responseModifier = ResponseModifiers.status(404)
             }
-            let refused = await downloader.failure(server.url("/a")) { $0.responseModifier = { _ in nil } }
+            let refused = await downloader.failure(server.url("/a")) { $0.request.responseModifier = { _ in nil } }
             let saved = try await downloader.bytes(server.url("/b")) {
-                $0.responseModifier = ResponseModifiers.status(200)
+                $0.request.responseModifier = ResponseModifiers.status(200)
             }
 
             #expect(rewritten?.code == .badStatus)
@@ -159,10 +159,10 @@ import Testing
             let good = try await downloader.outcome(
                 server.url("/good"), onProgress: { readable.add($0.isReadable) },
                 options: {
-                    $0.decryptor = Decryptors.base64
+                    $0.request.decryptor = Decryptors.base64
                 }
             ).get()
-            let bad = await downloader.failure(server.url("/bad")) { $0.decryptor = Decryptors.base64 }
+            let bad = await downloader.failure(server.url("/bad")) { $0.request.decryptor = Decryptors.base64 }
 
             #expect(good.bytes == Array("hello".utf8))
             #expect(!readable.values.contains(true))
@@ -187,13 +187,13 @@ import Testing
             }
 
             let bytes = try await downloader.bytes(server.url("/a")) {
-                $0.credential = Credential(user: "user", password: "pass")
+                $0.request.credential = Credential(user: "user", password: "pass")
             }
             _ = try await downloader.bytes(server.url("/b")) {
-                $0.credential = Credential(user: "user", password: "pass")
+                $0.request.credential = Credential(user: "user", password: "pass")
             }
             let wrong = await downloader.failure(server.url("/c")) {
-                $0.credential = Credential(user: "user", password: "other")
+                $0.request.credential = Credential(user: "user", password: "other")
             }
             let none = await downloader.failure(server.url("/d"))
             let url = server.url("/e").replacing("http://", with: "http://user:pass@")
@@ -216,10 +216,10 @@ import Testing
             }
 
             _ = try await downloader.bytes(server.url("/1"))
-            _ = try await downloader.bytes(server.url("/2")) { $0.handlesCookies = true }
-            _ = try await downloader.bytes(server.url("/3")) { $0.handlesCookies = true }
+            _ = try await downloader.bytes(server.url("/2")) { $0.request.handlesCookies = true }
+            _ = try await downloader.bytes(server.url("/3")) { $0.request.handlesCookies = true }
             _ = try await downloader.bytes(server.url("/4"))
-            _ = try await downloader.bytes(server.url("/x/5")) { $0.handlesCookies = true }
+            _ = try await downloader.bytes(server.url("/x/5")) { $0.request.handlesCookies = true }
 
             #expect(server.requests.map { $0.header("Cookie") } == [nil, nil, "a=1", nil, "b=2; a=1"])
         }

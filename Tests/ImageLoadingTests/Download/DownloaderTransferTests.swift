@@ -112,7 +112,7 @@ extension `Downloads` {
     // MARK: Timeouts
 
     @Test func `time out when a server sends nothing, before and within a response`() async throws {
-        try await withServer({ $0.timeout = .milliseconds(300) }) { server, downloader async throws in
+        try await withServer({ $0.timeouts.idle = .milliseconds(300) }) { server, downloader async throws in
             server.on("/silent") { _ in .silence }
             server.on("/stops") { _ in .gated(pattern(10), after: 5, Gate()) }
 
@@ -122,7 +122,7 @@ extension `Downloads` {
     }
 
     @Test func `time out when a server sends single bytes forever`() async throws {
-        try await withServer({ $0.totalTimeout = .milliseconds(500) }) { server, downloader async throws in
+        try await withServer({ $0.timeouts.total = .milliseconds(500) }) { server, downloader async throws in
             server.on("/a") { _ in .slow(pattern(1_000), piece: 1, every: 20) }
 
             #expect(await downloader.failure(server.url("/a"))?.code == .deadlineExceeded)
@@ -138,8 +138,8 @@ extension `Downloads` {
             }
         }
         let downloader = try makeDownloader {
-            $0.resolver = Silent()
-            $0.totalTimeout = .milliseconds(200)
+            $0.servers.resolver = Silent()
+            $0.timeouts.total = .milliseconds(200)
         }
         #expect(await downloader.failure("http://a.test/")?.code == .deadlineExceeded)
         await downloader.shutdown()
@@ -147,10 +147,10 @@ extension `Downloads` {
 
     @Test func `treat a timeout of zero as fifteen seconds`() {
         var configuration = DownloaderConfiguration()
-        configuration.timeout = .zero
-        configuration.connectTimeout = .zero
-        #expect(configuration.idle == .seconds(15))
-        #expect(configuration.connect == .seconds(15))
+        configuration.timeouts.idle = .zero
+        configuration.timeouts.connect = .zero
+        #expect(configuration.timeouts.effectiveIdle == .seconds(15))
+        #expect(configuration.timeouts.effectiveConnect == .seconds(15))
     }
 
     // MARK: Addresses
@@ -159,7 +159,7 @@ extension `Downloads` {
         let server = try await TestServer.start()
         server.onEverythingElse { _ in .bytes([1]) }
         let downloader = try makeDownloader {
-            $0.resolver = FixedResolver { _, _ in ["127.0.0.3", "127.0.0.1"].compactMap { IPAddress($0) } }
+            $0.servers.resolver = FixedResolver { _, _ in ["127.0.0.3", "127.0.0.1"].compactMap { IPAddress($0) } }
         }
 
         #expect(try await downloader.bytes(server.url("/", host: "two.test")) == [1])
@@ -221,7 +221,7 @@ extension `Downloads` {
                 #expect(await downloader.failure(server.url(path))?.httpStatus == status, "\(path)")
             }
         }
-        try await withServer({ $0.timeout = .milliseconds(300) }) { server, downloader async throws in
+        try await withServer({ $0.timeouts.idle = .milliseconds(300) }) { server, downloader async throws in
             server.on("/silent") { _ in .silence }
             let silent = await downloader.failure(server.url("/silent"))
             #expect(silent?.httpStatus == nil && silent?.message == "the server sent nothing for 0.3 s")

@@ -14,7 +14,7 @@ private func count(_ variable: String, or standard: Int) -> Int {
 @Suite(.timeLimit(.minutes(40))) struct `Very many downloads` {
     @Test func `each over a connection of its own, all bring their bytes`() async throws {
         let total = count("CODERHOST_TEST_CONNECTIONS", or: 500)
-        try await withServer({ $0.maxConcurrent = 100 }) { server, downloader async throws in
+        try await withServer({ $0.queue.maxConcurrent = 100 }) { server, downloader async throws in
             server.onEverythingElse { request in
                 let number = Int(request.path.dropFirst()) ?? 0
                 return Reply.bytes(pattern(1 + number % 997)).with("Connection", "close")
@@ -50,7 +50,7 @@ private func count(_ variable: String, or standard: Int) -> Int {
         weak var forgotten: Downloader?
         do {
             let downloader = try makeDownloader {
-                $0.maxConcurrent = 20
+                $0.queue.maxConcurrent = 20
                 $0.retry = RetryPolicy(maxCount: 3, .fixed(.milliseconds(5)))
             }
             forgotten = downloader

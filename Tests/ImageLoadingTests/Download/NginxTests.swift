@@ -40,7 +40,7 @@ struct `Downloads from nginx` {
         try await withNginx { server, downloader async throws in
             let manager = manager(downloader)
             var options = LoadOptions()
-            options.refreshesCached = true
+            options.cache.freshness = .revalidate
             let url = server.url("/photo.ppm")
             #expect(try await manager.image(url, options).data == Self.photo)
 
@@ -78,7 +78,7 @@ struct `Downloads from nginx` {
             let bytes = try await downloader.outcome(server.url("/gzip/photo.ppm")) {
                 if !$0.source.isComplete { received.add($0.expected) }
             } options: {
-                $0.headers = ["Accept-Encoding": "gzip"]
+                $0.request.headers = ["Accept-Encoding": "gzip"]
             }.get().bytes
             #expect(bytes == Self.photo)
             #expect(!received.values.isEmpty && received.values.allSatisfy { $0 == nil })
@@ -90,10 +90,10 @@ struct `Downloads from nginx` {
             let url = server.url("/secret/photo.ppm")
             #expect(await downloader.failure(url)?.httpStatus == 401)
             #expect(
-                await downloader.failure(url) { $0.credential = Credential(user: "joe", password: "?") }?.code
+                await downloader.failure(url) { $0.request.credential = Credential(user: "joe", password: "?") }?.code
                     == .badStatus)
             let right = Credential(user: "joe", password: "open sesame")
-            #expect(try await downloader.bytes(url) { $0.credential = right } == Self.photo)
+            #expect(try await downloader.bytes(url) { $0.request.credential = right } == Self.photo)
         }
     }
 
@@ -109,7 +109,7 @@ struct `Downloads from nginx` {
     @Test func `trust a configured certificate for its own name only`() async throws {
         let names = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
         let trusted = [Repository.fixture("server/certificate.pem")]
-        try await withNginx({ ($0.trustedCertificates, $0.resolver) = (trusted, names) }) {
+        try await withNginx({ ($0.servers.trustedCertificates, $0.servers.resolver) = (trusted, names) }) {
             server, downloader async throws in
             #expect(try await downloader.bytes(server.secureURL("/photo.ppm", host: "tls.test")) == Self.photo)
             let error = await downloader.failure(server.secureURL("/photo.ppm", host: "other.test"))

@@ -64,8 +64,8 @@ import Testing
                 "Authorization": "a", "Cookie": "b", "X-Auth-Token": "c", "X-Session": "d", "Accept-Language": "e",
             ]
 
-            _ = try await downloader.bytes(server.url("/far")) { $0.headers = secrets }
-            _ = try await downloader.bytes(server.url("/near")) { $0.headers = secrets }
+            _ = try await downloader.bytes(server.url("/far")) { $0.request.headers = secrets }
+            _ = try await downloader.bytes(server.url("/near")) { $0.request.headers = secrets }
 
             let far = try #require(other.requests.first)
             #expect(secrets.keys.sorted().map { far.header($0) } == ["e", nil, nil, nil, nil])
@@ -82,7 +82,7 @@ import Testing
             server.on("/a") { _ in .redirect(to: other.url("/a")) }
 
             let error = await downloader.failure(server.url("/a")) {
-                $0.credential = Credential(user: "user", password: "pass")
+                $0.request.credential = Credential(user: "user", password: "pass")
             }
 
             #expect(error?.httpStatus == 401)
@@ -96,11 +96,12 @@ import Testing
         let plain = try await TestServer.start()
         plain.onEverythingElse { _ in .bytes([1]) }
         for isAllowed in [false, true] {
-            try await withServer(tls: true, { $0.allowsDowngrade = isAllowed }) { server, downloader async throws in
+            try await withServer(tls: true, { $0.servers.allowsDowngrade = isAllowed }) {
+                server, downloader async throws in
                 server.on("/a") { _ in .redirect(to: plain.url("/b")) }
 
                 let outcome = await downloader.outcome(
-                    server.url("/a"), options: { $0.allowsInvalidCertificates = true })
+                    server.url("/a"), options: { $0.request.allowsInvalidCertificates = true })
 
                 switch outcome {
                 case .success(let data): #expect(isAllowed && data.bytes == [1])
@@ -141,7 +142,7 @@ import Testing
         try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
-            #expect(try await downloader.bytes(server.url("/a")) { $0.allowsInvalidCertificates = true } == [1])
+            #expect(try await downloader.bytes(server.url("/a")) { $0.request.allowsInvalidCertificates = true } == [1])
             #expect(await downloader.failure(server.url("/a")) != nil)
         }
     }
@@ -150,8 +151,8 @@ import Testing
         let server = try await TestServer.start(tls: true)
         server.onEverythingElse { _ in .bytes([1]) }
         let downloader = try makeDownloader {
-            $0.trustedCertificates = [Repository.fixture("server/certificate.pem")]
-            $0.resolver = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
+            $0.servers.trustedCertificates = [Repository.fixture("server/certificate.pem")]
+            $0.servers.resolver = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
         }
 
         #expect(try await downloader.bytes(server.url("/a", host: "tls.test")) == [1])

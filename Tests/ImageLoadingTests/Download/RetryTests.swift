@@ -112,8 +112,8 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `The queue of a downloader` {
     @Test func `can start the last request first, after the running one (D-15)`() async throws {
         try await withServer({
-            $0.maxConcurrent = 1
-            $0.order = .lastInFirstOut
+            $0.queue.maxConcurrent = 1
+            $0.queue.order = .lastInFirstOut
         }) { server, downloader async throws in
             let (first, seventh) = (Gate(), Gate())
             server.onEverythingElse { request in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func `respects the limit of concurrent downloads, and its change (D-05)`() async throws {
-        try await withServer({ $0.maxConcurrent = 3 }) { server, downloader async throws in
+        try await withServer({ $0.queue.maxConcurrent = 3 }) { server, downloader async throws in
             let gate = Gate()
             server.onEverythingElse { _ in .gated([1, 2], after: 1, gate) }
             let urls = (0..<10).map { server.url("/\($0)") }
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func `starts urgent downloads first, also when they become urgent while they wait`() async throws {
-        try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
+        try await withServer({ $0.queue.maxConcurrent = 1 }) { server, downloader async throws in
             downloader.isSuspended = true
             server.onEverythingElse { _ in .bytes([1]) }
             var urgencies: [LoadUrgency] = []

@@ -31,15 +31,15 @@ import Testing
             server.on("/a") { _ in .gated([1, 2], after: 1, gate) }
             let url = server.url("/a")
             let changes: [@Sendable (inout LoadOptions) -> Void] = [
-                { _ in }, { $0.headers = ["Accept": "image/webp"] },
-                { $0.credential = Credential(user: "a", password: "b") },
-                { $0.handlesCookies = true }, { $0.responseModifier = { $0 } },
-                { $0.decryptor = { bytes, _ in bytes } },
-                { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) },
+                { _ in }, { $0.request.headers = ["Accept": "image/webp"] },
+                { $0.request.credential = Credential(user: "a", password: "b") },
+                { $0.request.handlesCookies = true }, { $0.request.responseModifier = { $0 } },
+                { $0.request.decryptor = { bytes, _ in bytes } },
+                { $0.request.modifier = RequestModifiers.headers(["X-A": "1"]) },
             ]
             let same: [@Sendable (inout LoadOptions) -> Void] = [
-                { $0.minimumProgressInterval = 0.5 }, { $0.isProgressive = true },
-                { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) },
+                { $0.request.minimumProgressInterval = 0.5 }, { $0.isProgressive = true },
+                { $0.request.modifier = RequestModifiers.headers(["X-A": "1"]) },
                 { $0.decode.size = .box(PixelSize(1, 1)) },
             ]
             downloader.maxConcurrent = 100
@@ -198,7 +198,7 @@ import Testing
                 onProgress: {
                     events.add($0.received)
                     gate.open()
-                }, options: { $0.minimumProgressInterval = 0.51 }
+                }, options: { $0.request.minimumProgressInterval = 0.51 }
             ).get()
 
             #expect(events.values.count == 2)

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Downloads from slow and outdated servers` {
     @Test func `end below the minimum rate`() async throws {
         let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(600))
-        try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(2)) }) {
+        try await withServer({ ($0.timeouts.minimumRate, $0.timeouts.idle) = (rate, .seconds(2)) }) {
             server, downloader async throws in
             server.on("/body") { _ in .slow(pattern(10_000), piece: 1, every: 50) }
             server.on("/fast") { _ in .bytes(pattern(20_000)) }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `end when a response head does not end`() async throws {
-        try await withServer({ $0.timeout = .seconds(2) }) { server, downloader async throws in
+        try await withServer({ $0.timeouts.idle = .seconds(2) }) { server, downloader async throws in
             let head = Array("HTTP/1.1 200 OK\r\nX: ".utf8)
             let drip = (0..<400).flatMap { _ in [Reply.Step.send([0x61]), .pause(milliseconds: 50)] }
             server.on("/head") { _ in Reply(status: 0, steps: [.send(head)] + drip) }
@@ -52,7 +52,7 @@ import Testing
     @Test func `do not wait for slow downloads of the same host`() async throws {
         // A slow download gives up its place after a sixth of the window, and ends with the window.
         let rate = MinimumRate(bytesPerSecond: 1000, window: .seconds(6))
-        try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(300)) }) {
+        try await withServer({ ($0.timeouts.minimumRate, $0.timeouts.idle) = (rate, .seconds(300)) }) {
             server, downloader async throws in
             downloader.maxConcurrent = 2
             server.onEverythingElse { _ in .slow(pattern(10_000), piece: 1, every: 100) }
@@ -77,7 +77,7 @@ import Testing
 
     @Test func `share one total timeout over all attempts`() async throws {
         let retry = RetryPolicy(maxCount: 100, .fixed(.milliseconds(50)))
-        try await withServer({ ($0.totalTimeout, $0.retry) = (.milliseconds(600), retry) }) {
+        try await withServer({ ($0.timeouts.total, $0.retry) = (.milliseconds(600), retry) }) {
             server, downloader async throws in
             server.on("/a") { _ in .slow(pattern(1_000), piece: 1, every: 20).cut(after: 1) }
             let error = await downloader.failure(server.url("/a"))
@@ -94,9 +94,11 @@ import Testing
             let server = try await TestServer.start(tls: true, newestTLS: version)
             server.on("/a") { _ in .bytes([1]) }
             for anyone in [false, true] {
-                let downloader = try makeDownloader { ($0.trustedCertificates, $0.resolver) = (trusted, names) }
+                let downloader = try makeDownloader {
+                    ($0.servers.trustedCertificates, $0.servers.resolver) = (trusted, names)
+                }
                 let error = await downloader.failure(server.url("/a", host: "tls.test")) {
-                    $0.allowsInvalidCertificates = anyone
+                    $0.request.allowsInvalidCertificates = anyone
                 }
                 #expect(error?.code == (isTaken ? nil : .transferFailed), "\(version)")
                 #expect(server.requests.isEmpty == !isTaken)

@@ -116,8 +116,8 @@ import Testing
     @Test func `try alternatives in their order`() async throws {
         let manager = LoadersManager([Fixed(prefix: "bad", byte: nil), Fixed(prefix: "good", byte: 2)])
 
-        #expect(try await manager.bytes("bad1") { $0.alternatives = ["none", "bad2", "good", "bad3"] } == [2])
-        let error = await manager.failure("bad1") { $0.alternatives = ["bad2"] }
+        #expect(try await manager.bytes("bad1") { $0.request.alternatives = ["none", "bad2", "good", "bad3"] } == [2])
+        let error = await manager.failure("bad1") { $0.request.alternatives = ["bad2"] }
         #expect(error?.message == "bad1 is not there")
     }
 
@@ -126,14 +126,14 @@ import Testing
         let seen = Collected<ImageRequest>()
         let manager = LoadersManager([Fixed(prefix: "https://a.test/1", byte: nil), Telling(seen: seen)])
         _ = await manager.failure("https://a.test/1") {
-            $0.alternatives = [other]
-            $0.headers = ["Authorization": "secret", "Accept": "image/*"]
-            $0.credential = Credential(user: "joe", password: "secret")
+            $0.request.alternatives = [other]
+            $0.request.headers = ["Authorization": "secret", "Accept": "image/*"]
+            $0.request.credential = Credential(user: "joe", password: "secret")
         }
         let request = try #require(seen.values.last)
-        #expect(request.url == other && request.options.headers["Accept"] == "image/*")
-        #expect((request.options.headers["Authorization"] != nil) == isHome)
-        #expect((request.options.credential != nil) == isHome)
+        #expect(request.url == other && request.options.request.headers["Accept"] == "image/*")
+        #expect((request.options.request.headers["Authorization"] != nil) == isHome)
+        #expect((request.options.request.credential != nil) == isHome)
     }
 
     /// Fails, and records the request.

@@ -1,4 +1,3 @@
-import CoderHost
 import Foundation
 import ImageLoading
 import ImageModel
@@ -9,22 +8,19 @@ import Testing
 @Suite struct `The article on loading` {
     private func example() async throws {
         // begin
-        let host = CoderHost()
-        let manager = ImageManager(
-            ImageManagerConfiguration(
-                coders: host.manager, cache: ImageCache("photos", coders: host.manager),
-                loader: LoadersManager(try Downloader())))
-        let cat = try await manager.image("https://example.org/cat.jpg", .thumbnail(PixelSize(320, 320)))
+        let pipeline = try ImagePipeline()
+        let photo = try await pipeline.image(for: "https://example.org/photo.jpg")
+        let request = ImageRequest("https://example.org/cat.jpg", size: PixelSize(320, 320))
+        let small = try await pipeline.image(for: request)
 
-        var options = LoadOptions()
-        options.isProgressive = true
-        let task = manager.load(ImageRequest("https://example.org/large.jpg", options))
-        for await event in task.events {
-            if case .preview(let image) = event { print(image.size) }
-        }
+        let prefetcher = ImagePrefetcher(pipeline.manager)
+        prefetcher.prefetch(["https://example.org/1.jpg", "https://example.org/2.jpg"])
+
+        let task = pipeline.load(ImageRequest("https://example.org/large.jpg", isProgressive: true))
+        for await case .preview(let image) in task.events { print(image.size) }
         let large = try await task.value.image
         // end
-        _ = (cat, large)
+        _ = (photo, small, large)
     }
 
     @Test func `contains code that compiles`() throws {

@@ -92,8 +92,8 @@ import Testing
         let result = try await manager.image(url, options)
         #expect(result.tier == .disk && result.data == nil && loader.loads.isEmpty)
         #expect(result.image.size == PixelSize(102, 102) && result.image.isTransformed)
-        options.queriesOriginal = []
-        options.queries = []
+        options.cache.originals.reads = []
+        options.cache.results.reads = []
         await #expect(throws: CoderError.self) { try await manager.image(url, options) }
     }
 

@@ -40,7 +40,7 @@ import Testing
     @Test func `are blocked as the application decides, and for the configured time`() async throws {
         let url = "https://example.org/a.ppm"
         let loader = ScriptedLoader([url: .failure(CoderError(.transferFailed, "reset"))])
-        let manager = manager(loader) { $0.shouldBlock = { _, error in error.code == .transferFailed } }
+        let manager = manager(loader) { $0.failures.shouldBlock = { _, error in error.code == .transferFailed } }
         await #expect(throws: CoderError.self) { try await manager.image(url) }
         #expect(manager.hasFailed(url) && manager.failedCount == 1)
         let error = await #expect(throws: CoderError.self) { try await manager.file(ImageRequest(url)) }
@@ -55,7 +55,7 @@ import Testing
         let url = "https://example.org/a.ppm"
         let manager = manager(ScriptedLoader([url: .failure(CoderError(.corrupt, "not decrypted"))]))
         var options = LoadOptions()
-        options.decryptor = { _, _ in nil }
+        options.request.decryptor = { _, _ in nil }
         await #expect(throws: CoderError.self) { try await manager.image(url, options) }
         #expect(!manager.hasFailed(url))
     }

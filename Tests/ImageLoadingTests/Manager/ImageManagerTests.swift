@@ -39,7 +39,7 @@ import Testing
         let (loader, cache) = (ScriptedLoader([url: .bytes(Array(answer.utf8))]), PlainCache())
         let manager = manager(loader, cache)
         var retrying = LoadOptions()
-        retrying.retriesFailed = true
+        retrying.request.retriesFailed = true
         await #expect(throws: CoderError.self) { try await manager.image(url, retrying) }
         #expect(cache.entryKeys == [])
         loader.state.withLock { $0.answers[url] = .bytes(testImage(40, 30)) }
@@ -65,7 +65,7 @@ import Testing
             server.on("/a.ppm") { .bytes($0.header("Authorization") == nil ? testImage(4, 3) : testImage(40, 30)) }
             let manager = manager(downloader)
             var known = LoadOptions()
-            known.headers = ["Authorization": "Bearer x"]
+            known.request.headers = ["Authorization": "Bearer x"]
             #expect(try await manager.image(server.url("/a.ppm"), known).image.size == PixelSize(40, 30))
             #expect(try await manager.image(server.url("/a.ppm")).image.size == PixelSize(4, 3))
             #expect(try await manager.image(server.url("/a.ppm"), known).tier == .memory)
@@ -84,7 +84,7 @@ import Testing
             let cache = PlainCache()
             let manager = manager(downloader, cache)
             var options = thumbnail(2)
-            (options.refreshesCached, options.waitsForStore) = (true, true)
+            (options.cache.freshness, options.cache.waitsForStore) = (.revalidate, true)
             _ = try await manager.image(server.url("/a.ppm"), options)
             #expect(cache.entryKeys.count == 2)
             _ = try await manager.image(server.url("/a.ppm"), options)
@@ -212,7 +212,7 @@ import Testing
     @Test func `uses the cache key of a filter (M-09)`() async throws {
         let cache = PlainCache()
         let manager = manager(ScriptedLoader(["\(url)?t=1": .bytes(testImage(4, 4))]), cache) { configuration in
-            configuration.keyFilter = { String($0.prefix { $0 != "?" }) }
+            configuration.requests.keyFilter = { String($0.prefix { $0 != "?" }) }
         }
         _ = try await manager.image("\(url)?t=1")
         #expect(cache.entryKeys == [url] && cache.imageKeys == [url])
@@ -221,7 +221,7 @@ import Testing
     @Test func `stores the bytes of a serializer (M-10)`() async throws {
         let cache = PlainCache()
         let manager = manager(ScriptedLoader([url: .bytes(testImage(4, 4))]), cache) { configuration in
-            configuration.serializer = { image, data, _ throws(CoderError) in Array("own".utf8) + (data ?? []) }
+            configuration.storing.serializer = { image, data, _ throws(CoderError) in Array("own".utf8) + (data ?? []) }
         }
         _ = try await manager.image(url)
         await manager.finishStoring()
@@ -230,7 +230,7 @@ import Testing
 
     @Test func `applies an options processor (M-11) to cache key and scale factor`() async throws {
         let manager = manager(ScriptedLoader([url: .bytes(testImage(9, 9))])) { configuration in
-            configuration.optionsProcessor = { _, options in
+            configuration.requests.optionsProcessor = { _, options in
                 var options = options
                 options.scaleFactor = 3
                 return options
@@ -257,7 +257,7 @@ import Testing
         let (cache, originals) = (PlainCache(), PlainCache())
         let manager = manager(ScriptedLoader([url: .bytes(testImage(80, 60))]), cache) { $0.originalCache = originals }
         var options = thumbnail(20)
-        options.stores = .memory
+        options.cache.results.writes = .memory
         _ = try await manager.image(url, options)
         await manager.finishStoring()
         #expect(cache.entryKeys.isEmpty && cache.imageKeys.count == 1)
@@ -268,10 +268,10 @@ import Testing
         let (loader, cache) = (ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache())
         let manager = manager(loader, cache)
         var options = LoadOptions()
-        options.origin = .cacheOnly
+        options.cache.usesLoader = false
         let error = await #expect(throws: CoderError.self) { try await manager.image(url, options) }
         #expect(error?.code == .notFound && loader.loads.isEmpty)
-        options.origin = .loaderOnly
+        options.cache = .reload
         for _ in 0..<2 { #expect(try await manager.image(url, options).tier == []) }
         #expect(loader.loads.count == 2)
     }
@@ -284,7 +284,7 @@ import Testing
             #expect(error?.code == code)
         }
         var options = LoadOptions()
-        options.retriesFailed = true
+        options.request.retriesFailed = true
         loader.state.withLock { $0.answers[url] = .bytes(testImage(4, 4)) }
         #expect(try await manager.image(url, options).image.size == PixelSize(4, 4))
         #expect(!manager.hasFailed(url) && loader.loads.count == 2)
@@ -304,7 +304,7 @@ import Testing
         let manager = manager(loader, cache)
         _ = try await manager.image(url)
         var options = LoadOptions()
-        options.refreshesCached = true
+        options.cache.freshness = .revalidate
         for (answer, expected) in [(ScriptedLoader.Answer.notModified, 8), (.bytes(testImage(9, 9)), 9)] {
             loader.state.withLock { $0.answers[url] = answer }
             let task = manager.load(ImageRequest(url, options))
@@ -329,24 +329,6 @@ import Testing
         loader.open()
         #expect(try await staying.value.image.size == PixelSize(8, 6))
         #expect(loader.loads.count == 1)
-    }
-
-    @Test func `calls the completion where the caller wants it`() async throws {
-        let manager = manager(ScriptedLoader([url: .bytes(testImage(8, 6))]))
-        let order = Locked<[String]>([])
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            manager.load(
-                ImageRequest(url),
-                deliver: { completion in
-                    order.withLock { $0.append("queue") }
-                    completion()
-                },
-                completion: { result in
-                    order.withLock { $0.append((try? result.get())?.image.size.description ?? "failed") }
-                    done.resume()
-                })
-        }
-        #expect(order.withLock { $0 } == ["queue", "8x6"])
     }
 }
 

@@ -30,7 +30,7 @@ import Testing
     func `revalidates the file on disk with an empty memory (M-07)`(side: Int?) async throws {
         let (loader, cache) = (ScriptedLoader([url: .notModified]), try await onDisk(testImage(8, 8)))
         var options = side.map(thumbnail) ?? LoadOptions()
-        options.refreshesCached = true
+        options.cache.freshness = .revalidate
         let manager = manager(loader, cache)
         let task = manager.load(ImageRequest(url, options))
         var cached: [Int] = []
@@ -48,7 +48,7 @@ import Testing
         await manager.finishStoring()
         loader.state.withLock { $0.answers[url] = .bytes(testImage(80, 40)) }
         var (first, second) = (thumbnail(20), thumbnail(40))
-        (first.refreshesCached, second.refreshesCached) = (true, true)
+        (first.cache.freshness, second.cache.freshness) = (.revalidate, .revalidate)
         #expect(try await manager.image(url, first).image.size == PixelSize(20, 10))
         loader.state.withLock { $0.answers[url] = .notModified }
         #expect(try await manager.image(url, second).image.size == PixelSize(40, 20))
@@ -60,19 +60,19 @@ import Testing
         for side in [102, 20] {
             await cache.clear(.memory)
             var options = side == 102 ? LoadOptions() : thumbnail(side)
-            options.origin = .cacheOnly
+            options.cache.usesLoader = false
             let result = try await manager(loader, cache).image(url, options)
             #expect(result.tier == .disk && result.image.size == PixelSize(side, side))
         }
         await cache.clear(.memory)
-        let nowhere = options { ($0.origin, $0.queries, $0.queriesOriginal) = (.cacheOnly, [], []) }
+        let nowhere = options { ($0.cache, $0.cache.usesLoader) = (.reload, false) }
         let error = await #expect(throws: CoderError.self) { try await manager(loader, cache).image(url, nowhere) }
         #expect(error?.code == .notFound && loader.loads.isEmpty)
     }
 
     @Test func `returns cached images if the application refuses loading, or after a failure`() async throws {
         let (loader, cache) = (ScriptedLoader([url: .failure(CoderError(.badStatus, "404"))]), PlainCache())
-        let manager = manager(loader, cache) { $0.shouldLoad = { $0.hasSuffix("?yes") || !$0.contains("?") } }
+        let manager = manager(loader, cache) { $0.requests.shouldLoad = { $0.hasSuffix("?yes") || !$0.contains("?") } }
         await #expect(throws: CoderError.self) { try await manager.image(url) }
         #expect(manager.hasFailed(url))
         try await cache.store(CachedData(testImage(8, 8)), for: url)
@@ -80,14 +80,14 @@ import Testing
         let error = await #expect(throws: CoderError.self) { try await manager.image("\(url)?no") }
         #expect(error?.code == .cancelled && loader.loads == [url])
         try await cache.store(CachedData(testImage(8, 8)), for: "\(url)?no")
-        let asking = options { $0.refreshesCached = true }
+        let asking = options { $0.cache.freshness = .revalidate }
         #expect(try await manager.image("\(url)?no", asking).tier == .disk)
     }
 
     @Test func `keeps a valid file when a caller forces the wrong coder`() async throws {
         let cache = try await onDisk(testImage(8, 8))
         let manager = manager(ScriptedLoader(), cache)
-        let wrong = options { $0.coder = "org.coderhost.png" }
+        let wrong = options { $0.parts.coder = "org.coderhost.png" }
         await #expect(throws: CoderError.self) { try await manager.image(url, wrong) }
         #expect(cache.entryKeys == [url] && !manager.hasFailed(url))
         #expect(try await manager.image(url).tier == .disk)
@@ -102,7 +102,7 @@ import Testing
                 request.header("If-None-Match") == nil
                     ? Reply.bytes(testImage(4, 3)).with("ETag", "\"1\"") : .status(304)
             }
-            let (manager, asking) = (manager(downloader), options { $0.refreshesCached = true })
+            let (manager, asking) = (manager(downloader), options { $0.cache.freshness = .revalidate })
             #expect(try await manager.image(server.url("/latest"), asking).image.size == PixelSize(8, 6))
             #expect(try await manager.image(server.url("/latest"), asking).image.size == PixelSize(4, 3))
             #expect(try await manager.image(server.url("/latest"), asking).response?.status == 304)
@@ -120,7 +120,7 @@ import Testing
             }
             let cache = PlainCache()
             let (manager, asking) = (
-                manager(downloader, cache), options { ($0.refreshesCached, $0.retriesFailed) = (true, true) }
+                manager(downloader, cache), options { ($0.cache, $0.request.retriesFailed) = (.revalidate, true) }
             )
             let file = ImageRequest(server.url("/a"), asking)
             _ = try await manager.file(file)
@@ -139,7 +139,9 @@ import Testing
         func flipped(_ horizontal: Bool) -> LoadOptions {
             options {
                 $0.transformer = .custom(Flipping(horizontal: horizontal, vertical: !horizontal))
-                ($0.storesOriginal, $0.queriesOriginal, $0.stores) = (.memory, .memory, .memory)
+                ($0.cache.originals.writes, $0.cache.originals.reads, $0.cache.results.writes) = (
+                    .memory, .memory, .memory
+                )
             }
         }
         #expect(try await manager.image(url, flipped(true)).tier == [])
@@ -160,7 +162,7 @@ import Testing
     @Test(arguments: [false, true])
     func `decodes all frames on request, also of images in memory`(isProgressive: Bool) async throws {
         let manager = manager(ScriptedLoader([url: .parts([Array(gif.prefix(60)), Array(gif.dropFirst(60))])]))
-        let ready = options { ($0.preloadsAllFrames, $0.isProgressive) = (true, isProgressive) }
+        let ready = options { ($0.animation.preloadsFrames, $0.isProgressive) = (true, isProgressive) }
         if !isProgressive { #expect(try await manager.image(url).image.animation?.areAllFramesLoaded == false) }
         let result = try await manager.image(url, ready)
         #expect(result.image.animation?.areAllFramesLoaded == true)
@@ -173,26 +175,28 @@ import Testing
         let (loader, cache, originals) = (ScriptedLoader([url: .bytes(testImage(8, 6))]), PlainCache(), PlainCache())
         let manager = manager(loader, cache) { configuration in
             configuration.originalCache = originals
-            configuration.serializer = { _, data, _ throws(CoderError) in data }
+            configuration.storing.serializer = { _, data, _ throws(CoderError) in data }
         }
-        _ = try await manager.image(url, options { $0.waitsForStore = true })
+        _ = try await manager.image(url, options { $0.cache.waitsForStore = true })
         #expect(originals.entryKeys == [url] && cache.entryKeys == [])
         await cache.clear(.memory)
         #expect(try await manager.image(url).tier == .disk && loader.loads.count == 1)
-        let hit = try await manager.image(url, options { $0.queriesDataOfMemoryHits = true })
+        let hit = try await manager.image(url, options { $0.cache.returnsDataOfMemoryHits = true })
         #expect(hit.tier == .memory && hit.data == testImage(8, 6))
     }
 
     @Test func `prefers cache, loader and other parts of a request to its own (M-14, M-16)`() async throws {
         let manager = manager(BytesLoader(), PlainCache()) { configuration in
             configuration.transformer = Flipping(horizontal: true)
-            configuration.serializer = { _, _, _ throws(CoderError) in nil }
+            configuration.storing.serializer = { _, _, _ throws(CoderError) in nil }
         }
         let (loader, cache, originals) = (ScriptedLoader([url: .bytes(testImage(80, 60))]), PlainCache(), PlainCache())
         var own = thumbnail(20)
-        (own.loader, own.cache, own.originalCache, own.transformer) = (loader, cache, originals, .none)
-        own.serializer = { _, _, _ throws(CoderError) in [1] }
-        own.waitsForStore = true
+        (own.parts.loader, own.parts.cache, own.parts.originalCache, own.transformer) = (
+            loader, cache, originals, .none
+        )
+        own.parts.serializer = { _, _, _ throws(CoderError) in [1] }
+        own.cache.waitsForStore = true
         let result = try await manager.image(url, own)
         #expect(!result.image.isTransformed && result.image.size == PixelSize(20, 15) && loader.loads == [url])
         let key = manager.cacheKey(url, own).result
@@ -205,8 +209,8 @@ import Testing
         let cache = PlainCache()
         let manager = manager(ScriptedLoader([url: .bytes(testImage(80, 60))]), cache)
         var small = thumbnail(40)
-        small.encode.maxPixelSize = PixelSize(20, 20)
-        small.waitsForStore = true
+        small.cache.encode.maxPixelSize = PixelSize(20, 20)
+        small.cache.waitsForStore = true
         let result = try await manager.image(url, small)
         #expect(
             result.image.size == PixelSize(40, 30) && result.image.extendedData == nil)

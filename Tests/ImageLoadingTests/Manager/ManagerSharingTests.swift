@@ -40,8 +40,8 @@ import Testing
         var options = LoadOptions()
         options.transformer = .custom(Flipping(horizontal: true))
         var frames = options
-        frames.transformsAnimations = true
-        frames.stores = .memory
+        frames.animation.transformsFrames = true
+        frames.cache.results.writes = .memory
         let (left, changed) = (manager.load(ImageRequest(url, options)), manager.load(ImageRequest(url, frames)))
         while loader.loads.isEmpty { await Task.yield() }
         loader.open()
@@ -122,7 +122,7 @@ import Testing
         let loader = ScriptedLoader(answers, isOpen: false)
         let manager = manager(LoadersManager([loader]))
         var options = LoadOptions()
-        options.alternatives = ["\(url)?2"]
+        options.request.alternatives = ["\(url)?2"]
         let (alone, rich) = (manager.load(ImageRequest(url)), manager.load(ImageRequest(url, options)))
         while loader.loads.count < 2 { await Task.yield() }
         loader.open()

@@ -55,6 +55,19 @@ import Testing
         #expect(!animations.isEmpty && result.image.animation === animations.first)
     }
 
+    @Test func `of a file sends previews only`() async throws {
+        let bytes = Fixture.named("images/three-frames.gif").bytes
+        let previews = Collected<LoadedImage>()
+        while previews.values.isEmpty, !Task.isCancelled {
+            let request = ImageRequest("a.gif", isProgressive: true)
+            let file = try await manager(ScriptedLoader(["a.gif": .parts(Self.parts(bytes, 8))])).file(request) {
+                if case .preview(let image) = $0 { previews.add(image) }
+            }
+            #expect(file.source.count == bytes.count)
+        }
+        #expect(previews.values.allSatisfy { $0.frameCount < 3 || $0.isPartial || $0.isAnimated })
+    }
+
     @Test func `decodes the complete file after a preview has failed`() async throws {
         var bytes = Fixture.named("jpeg/baseline-420.jpg").bytes
         bytes.removeLast(bytes.count / 2)

@@ -8,12 +8,12 @@ import TestSupport
 /// Creates a downloader that may connect to this machine, without a rate limit.
 func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }) throws(CoderError) -> Downloader {
     var configuration = DownloaderConfiguration()
-    configuration.addresses = .withPrivate
-    configuration.rateLimit = nil
+    configuration.servers.addresses = .withPrivate
+    configuration.queue.rateLimit = nil
     // On a busy machine a server may seem silent; tests of timeouts set shorter values.
-    (configuration.timeout, configuration.connectTimeout) = (.seconds(1800), .seconds(1800))
-    configuration.totalTimeout = nil
-    configuration.minimumRate = nil
+    (configuration.timeouts.idle, configuration.timeouts.connect) = (.seconds(1800), .seconds(1800))
+    configuration.timeouts.total = nil
+    configuration.timeouts.minimumRate = nil
     change(&configuration)
     return try Downloader(configuration)
 }

@@ -38,11 +38,11 @@ struct Speed {
             return (ImageManager(.init(coders: coders, cache: cache, loader: names)), cache)
         }
         var fromFile = options
-        fromFile.stores = .memory
+        fromFile.cache.results.writes = .memory
         let (first, firstCache) = manager("files", fromFile)
         try await firstCache.store(CachedData(bytes), for: url)
         var fromResult = options
-        fromResult.waitsForStore = true
+        fromResult.cache.waitsForStore = true
         let (second, secondCache) = manager("results", fromResult)
         try await secondCache.store(CachedData(bytes), for: url)
         _ = try await second.image(url, fromResult)
@@ -64,10 +64,10 @@ struct Speed {
     /// Measures a network load with and without previews.
     func progressive(_ url: String, _ bytes: [UInt8]) async throws -> String {
         var options = options
-        (options.stores, options.storesOriginal) = ([], [])
+        (options.cache.results.writes, options.cache.originals.writes) = ([], [])
         func load(_ options: LoadOptions) async throws -> (cost: Double, first: Int, looks: Int, image: LoadedImage) {
             var network = DownloaderConfiguration()
-            network.addresses.allowsPrivate = true
+            network.servers.addresses.allowsPrivate = true
             let loader = try Downloader(network)
             let manager = ImageManager(
                 .init(coders: coders, cache: ImageCache(disk: nil, coders: coders), loader: loader))

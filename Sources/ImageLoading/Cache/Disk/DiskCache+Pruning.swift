@@ -4,24 +4,24 @@ import ImageModel
 import ImageProcessing
 
 /// The result of a sweep of a disk cache.
-public struct PruneReport: Sendable, Hashable {
+package struct PruneReport: Sendable, Hashable {
     /// Number of removed entries.
-    public var removed = 0
+    package var removed = 0
     /// Bytes on disk of the removed entries.
-    public var removedSize = 0
+    package var removedSize = 0
     /// Number of remaining entries.
-    public var kept = 0
+    package var kept = 0
     /// Bytes on disk of the remaining entries.
-    public var keptSize = 0
+    package var keptSize = 0
     /// Number of removed unfinished files that stopped processes had left.
-    public var forsaken = 0
+    package var forsaken = 0
     /// Whether another process was sweeping, so that this sweep did nothing.
-    public var isBusy = false
+    package var isBusy = false
     /// Whether the clock was changed recently; then the sweep removed nothing because of its age.
-    public var clockIsInDoubt = false
+    package var clockIsInDoubt = false
 
     /// Creates an empty report.
-    public init() {}
+    package init() {}
 }
 
 extension DiskCache {
@@ -32,7 +32,7 @@ extension DiskCache {
     /// during the sweep stay. If a file cannot be removed, ``state`` reports it.
     /// - Complexity: one `stat` call per entry; in a folder that a cache has created, no entry is opened.
     @discardableResult
-    public func prune() -> PruneReport {
+    package func prune() -> PruneReport {
         let settings = configuration
         return sweep(limit: settings.maxSize > 0 ? { _ in settings.maxSize } : nil)
     }
@@ -111,11 +111,11 @@ extension DiskCache {
 
     static func date(of facts: FileFacts, _ expiry: DiskCacheConfiguration.Expiry) -> Int64 {
         switch expiry {
-        case .accessed: facts.accessed
-        case .modified: facts.modified
+        case .accessed: facts.dates.accessed
+        case .modified: facts.dates.modified
         // Changing extended data creates a new file, but keeps its modification date.
-        case .created: facts.born > 0 ? min(facts.born, facts.modified) : facts.modified
-        case .changed: facts.changed
+        case .created: facts.dates.born > 0 ? min(facts.dates.born, facts.dates.modified) : facts.dates.modified
+        case .changed: facts.dates.changed
         }
     }
 
@@ -157,7 +157,7 @@ extension DiskCache {
             for row in rows {
                 let name = "\(path)/\(table.name(row))"
                 guard let facts = try? files.system.facts(at: name), facts.inode == row.inode,
-                    facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date
+                    facts.dates.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date
                 else { continue }
                 do throws(SystemError) {
                     try files.system.unlink(name)
@@ -178,7 +178,7 @@ extension DiskCache {
         defer { files.system.close(file) }
         guard let facts = try? files.system.facts(file) else { return }
         try? files.system.setDates(
-            file, accessed: facts.accessed > now ? now : nil, modified: facts.modified > now ? now : nil)
+            file, accessed: facts.dates.accessed > now ? now : nil, modified: facts.dates.modified > now ? now : nil)
     }
 
     // MARK: Automatic sweeps

@@ -1,35 +1,35 @@
 import CoderHost
-public import ImageModel
+package import ImageModel
 
 /// Facts about one entry of a disk cache.
 ///
 /// - Units: bytes; dates in nanoseconds since 1970.
-public struct DiskCacheEntry: Sendable, Hashable {
+package struct DiskCacheEntry: Sendable, Hashable {
     /// Key of the entry.
-    public var key: String
+    package var key: String
     /// Path of the entry's file.
-    public var path: String
+    package var path: String
     /// Bytes of the image.
-    public var byteCount: Int
+    package var byteCount: Int
     /// Bytes that the file occupies on the disk.
-    public var size: Int
+    package var size: Int
     /// Date when the entry was stored.
-    public var stored: Int64
+    package var stored: Int64
     /// Date of the last use.
-    public var accessed: Int64
+    package var accessed: Int64
     /// Attributes that were stored with the bytes.
-    public var attributes: [String: String]
+    package var attributes: [String: String]
     /// Whether extended data were stored with the bytes.
-    public var hasExtendedData: Bool
+    package var hasExtendedData: Bool
     /// The URL of the image, if it was stored with the bytes.
-    public var url: String? { attributes["url"] }
+    package var url: String? { attributes["url"] }
 }
 
 extension DiskCache {
     /// The number of entries and the bytes that they occupy on the disk.
     ///
     /// - Complexity: one `stat` call per entry.
-    public var totals: (count: Int, size: Int) {
+    package var totals: (count: Int, size: Int) {
         var count = 0
         var size = 0
         walk { _, _, facts in
@@ -39,13 +39,13 @@ extension DiskCache {
         return (count, size)
     }
     /// The number of entries; see ``totals``.
-    public var totalCount: Int { totals.count }
+    package var totalCount: Int { totals.count }
     /// The bytes that all entries occupy on the disk; see ``totals``.
-    public var totalSize: Int { totals.size }
+    package var totalSize: Int { totals.size }
 
     /// Removes all entries and all unfinished files of stopped processes; if a file cannot be removed, ``state``
     /// reports it.
-    public func clear() {
+    package func clear() {
         guard isUsable(anew: true) else { return }
         let isMarked = files.isMarked()
         for folder in EntryName.folders {
@@ -66,7 +66,7 @@ extension DiskCache {
     }
 
     /// Calls `body` for every entry that a lookup would find, in no particular order; images are not read.
-    public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
+    package func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         let settings = configuration
         walk { path, name, facts in
             let outcome = files.read(path, keyHash: nil, .tail, maxCount: settings.maxEntrySize)
@@ -74,7 +74,7 @@ extension DiskCache {
             body(
                 DiskCacheEntry(
                     key: entry.tail.key, path: path, byteCount: entry.tail.imageCount, size: facts.usage,
-                    stored: entry.tail.stored, accessed: facts.accessed, attributes: entry.tail.attributes,
+                    stored: entry.tail.stored, accessed: facts.dates.accessed, attributes: entry.tail.attributes,
                     hasExtendedData: entry.tail.extended != nil))
         }
     }
@@ -110,7 +110,7 @@ extension DiskCache {
     /// - Returns: the number of moved entries.
     /// - Throws: `.inputOutput` for the first entry that cannot be moved; this entry and all later ones stay in place.
     @discardableResult
-    public func moveEntries(from other: String) throws(CoderError) -> Int {
+    package func moveEntries(from other: String) throws(CoderError) -> Int {
         var moved = 0
         let source = EntryStore(directory: other, system: files.system)
         guard try source.examineFolder() else { return 0 }
@@ -154,7 +154,7 @@ extension DiskCache {
         _ path: String, _ facts: FileFacts, to target: String
     ) throws(SystemError) -> Bool {
         let settings = configuration
-        if let old = try? files.system.facts(at: target), old.modified >= facts.modified {
+        if let old = try? files.system.facts(at: target), old.dates.modified >= facts.dates.modified {
             try files.system.unlink(path)
             return false
         }
@@ -168,7 +168,7 @@ extension DiskCache {
             try files.write(
                 name, image, EntryFormat.encode(entry.tail, keyHash: name.keyHash),
                 EntryStore.WriteOptions(
-                    isDurable: settings.isDurable, accessed: facts.accessed, modified: facts.modified))
+                    isDurable: settings.isDurable, accessed: facts.dates.accessed, modified: facts.dates.modified))
             try files.system.unlink(path)
         }
         return true

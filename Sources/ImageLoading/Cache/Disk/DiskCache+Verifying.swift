@@ -2,31 +2,31 @@ import CoderHost
 import ImageModel
 
 /// The result of ``DiskCache/verify(repair:)``; lists contain file paths.
-public struct VerifyReport: Sendable, Hashable {
+package struct VerifyReport: Sendable, Hashable {
     /// Number of undamaged entries.
-    public var sound = 0
+    package var sound = 0
     /// Bytes on disk of the undamaged entries.
-    public var soundSize = 0
+    package var soundSize = 0
     /// Damaged entries; a lookup treats each as a miss.
-    public var damaged: [String] = []
+    package var damaged: [String] = []
     /// Undamaged entries under the name of another key.
-    public var misplaced: [String] = []
+    package var misplaced: [String] = []
     /// Unfinished files that stopped processes have left.
-    public var forsaken: [String] = []
+    package var forsaken: [String] = []
     /// Links, folders and other objects in the place of an entry or folder of the cache.
-    public var obstacles: [String] = []
+    package var obstacles: [String] = []
     /// Files that no cache has created; they are never removed.
-    public var foreign: [String] = []
+    package var foreign: [String] = []
     /// Files that could not be read, so their state is unknown.
-    public var unreadable: [String] = []
+    package var unreadable: [String] = []
     /// Number of removed files.
-    public var removed = 0
+    package var removed = 0
 
     /// Creates an empty report.
-    public init() {}
+    package init() {}
 
     /// Whether nothing needs repair.
-    public var isSound: Bool {
+    package var isSound: Bool {
         [damaged, misplaced, forsaken, obstacles, unreadable].allSatisfy(\.isEmpty)
     }
 }
@@ -36,7 +36,7 @@ extension DiskCache {
     ///
     /// - Parameter repair: removes damaged and misplaced entries, unfinished files of stopped processes, and links and
     ///   empty folders in the place of entries.
-    public func verify(repair: Bool = false) -> VerifyReport {
+    package func verify(repair: Bool = false) -> VerifyReport {
         var report = VerifyReport()
         guard isUsable(anew: true) else { return report }
         let isMarked = files.isMarked()

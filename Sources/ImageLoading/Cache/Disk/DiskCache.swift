@@ -1,4 +1,4 @@
-public import ImageModel
+package import ImageModel
 import CoderHost
 import ImageProcessing
 
@@ -17,9 +17,9 @@ import ImageProcessing
 /// Any number of processes may use a directory, and readers never wait. One process at a time sweeps. The cache rejects
 /// a directory that belongs to another user or that other users may write to (``examine()``).
 /// - Concurrency: any thread. Calls block on storage, so do not make them on the threads that Swift tasks share.
-public final class DiskCache: Sendable {
+package final class DiskCache: Sendable {
     /// Whether entries can be read and stored.
-    public enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         case working
         /// The last failure with its hint; every call tries again.
         case degraded(CoderError)
@@ -39,14 +39,14 @@ public final class DiskCache: Sendable {
     }
 
     /// The directory of the entries, including the namespace.
-    public let directory: String
+    package let directory: String
     let files: EntryStore
     private let status: Mutex<Status>
 
     /// Creates a cache; its directory is created when the first entry is stored.
     ///
     /// - Parameter namespace: a subfolder that separates the entries of several users of the directory; nil for none.
-    public convenience init(
+    package convenience init(
         directory: String, namespace: String? = nil,
         configuration: DiskCacheConfiguration = DiskCacheConfiguration()
     ) {
@@ -79,20 +79,20 @@ public final class DiskCache: Sendable {
     /// The user's default cache directory; nil if the user has no home directory.
     ///
     /// It is `$XDG_CACHE_HOME/coderhost`, or else `.cache/coderhost` in `$HOME` or in the home of the user database.
-    public static var standardDirectory: String? {
+    package static var standardDirectory: String? {
         if let folder = environment("XDG_CACHE_HOME"), folder.hasPrefix("/") { return "\(folder)/coderhost" }
         return [environment("HOME"), homeOfUser()].compactMap { $0 }.first { $0.hasPrefix("/") }
             .map { "\($0)/.cache/coderhost" }
     }
 
     /// The configuration; it may be changed at any time.
-    public var configuration: DiskCacheConfiguration {
+    package var configuration: DiskCacheConfiguration {
         get { status.withLock { $0.configuration } }
         set { status.withLock { $0.configuration = newValue } }
     }
 
     /// Whether the cache works; a caller may keep more in memory while it does not.
-    public var state: State {
+    package var state: State {
         status.withLock { $0.objection ?? $0.trouble?.error }.map { State.degraded($0) } ?? .working
     }
 
@@ -102,7 +102,7 @@ public final class DiskCache: Sendable {
     /// A missing directory is acceptable; it is created for this user alone. Every call repeats this check until it
     /// succeeds. Operations on the whole cache check again, and so does a call that finds the directory missing.
     /// - Throws: `.inputOutput` with a hint; then every lookup is a miss, and nothing is stored or removed.
-    public func examine() throws(CoderError) { _ = try examine(anew: true) }
+    package func examine() throws(CoderError) { _ = try examine(anew: true) }
 
     /// Returns false if the directory does not exist.
     func examine(anew: Bool) throws(CoderError) -> Bool {
@@ -123,12 +123,12 @@ public final class DiskCache: Sendable {
     // MARK: Entries
 
     /// Returns the path of a key's entry, whether it exists or not.
-    public func path(for key: String) -> String { files.path(EntryName(key: key)) }
+    package func path(for key: String) -> String { files.path(EntryName(key: key)) }
 
     /// Returns the bytes and metadata of a key; nil if there are none or they are damaged.
     ///
     /// - Complexity: O(1), independent of the number of entries.
-    public func data(for key: String) -> CachedData? {
+    package func data(for key: String) -> CachedData? {
         let settings = configuration
         let name = EntryName(key: key)
         let entry = find(name, .everything, settings, isUse: settings.expiry != .changed)
@@ -142,7 +142,7 @@ public final class DiskCache: Sendable {
     }
 
     /// Whether a file exists for the key; ``data(for:)`` may still find that it is damaged.
-    public func contains(_ key: String) -> Bool {
+    package func contains(_ key: String) -> Bool {
         let name = EntryName(key: key)
         let own = isUsable() ? name.files.map { "\(files.folder(name.folder))/\($0)" } : []
         return (own + extraPaths(name, configuration))
@@ -153,7 +153,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Throws: `.inputOutput` with a hint when the bytes cannot be stored; `.limitExceeded` when the entry is too
     ///   large. In both cases an older entry stays.
-    public func store(_ data: CachedData, for key: String) throws(CoderError) {
+    package func store(_ data: CachedData, for key: String) throws(CoderError) {
         let settings = configuration
         let name = EntryName(key: key)
         let tail = EntryFormat.Tail(
@@ -169,7 +169,7 @@ public final class DiskCache: Sendable {
     }
 
     /// Removes the key's entry.
-    public func remove(_ key: String) {
+    package func remove(_ key: String) {
         guard isUsable() else { return }
         let name = EntryName(key: key)
         for file in name.files {
@@ -185,21 +185,21 @@ public final class DiskCache: Sendable {
     // MARK: Metadata of an entry
 
     /// Returns the extended data of a key's entry.
-    public func extendedData(for key: String) -> [UInt8]? {
+    package func extendedData(for key: String) -> [UInt8]? {
         find(EntryName(key: key), .tail, configuration, isUse: false)?.tail.extended
     }
 
     /// Replaces the extended data of a key's entry and keeps its bytes and dates; nil removes them.
     ///
     /// - Throws: `.notFound` if there is no entry; `.inputOutput`; `.limitExceeded`.
-    public func setExtendedData(_ extended: [UInt8]?, for key: String) throws(CoderError) {
+    package func setExtendedData(_ extended: [UInt8]?, for key: String) throws(CoderError) {
         try change(key) { $0.extended = extended }
     }
 
     /// Replaces the attributes of a key's entry and keeps its bytes and dates.
     ///
     /// - Throws: `.notFound` if there is no entry; `.inputOutput`; `.limitExceeded`.
-    public func setAttributes(_ attributes: [String: String], for key: String) throws(CoderError) {
+    package func setAttributes(_ attributes: [String: String], for key: String) throws(CoderError) {
         try change(key) { $0.attributes = attributes }
     }
 
@@ -221,7 +221,8 @@ public final class DiskCache: Sendable {
                 throw .limit("cache entry", allowed: settings.maxEntrySize, requested: count)
             }
             let writeOptions = EntryStore.WriteOptions(
-                isDurable: settings.isDurable, accessed: entry.facts.accessed, modified: entry.facts.modified,
+                isDurable: settings.isDurable, accessed: entry.facts.dates.accessed,
+                modified: entry.facts.dates.modified,
                 onlyReplacing: entry.facts)
             if try write(name, image, behind, writeOptions) { return }
         }

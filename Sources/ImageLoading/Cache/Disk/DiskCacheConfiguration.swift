@@ -1,7 +1,7 @@
 /// Size, age and durability limits of a disk cache.
 public struct DiskCacheConfiguration: Sendable {
     /// The date from which an entry's age is counted.
-    public enum Expiry: Sendable, Hashable, CaseIterable {
+    package enum Expiry: Sendable, Hashable, CaseIterable {
         /// Date of the last read or store.
         case accessed
         /// Date of the last store.
@@ -19,24 +19,23 @@ public struct DiskCacheConfiguration: Sendable {
     /// Above it, a sweep removes the oldest entries until less than half of the limit is left.
     public var maxSize = 0
     /// The date from which the age is counted.
-    public var expiry = Expiry.accessed
+    package var expiry = Expiry.accessed
     /// Whether a stored entry survives a power loss.
     ///
     /// Without it, the last entries may be missing after a power loss, but every entry that is found is complete.
     public var isDurable = false
     /// Limit for the bytes of one entry; larger ones are neither stored nor read.
-    public var maxEntrySize = 512 << 20
+    package var maxEntrySize = 512 << 20
     /// The time between two background sweeps while the cache is used; nil for no background sweeps.
-    public var sweepInterval: Duration? = .seconds(30 * 60)
+    package var sweepInterval: Duration? = .seconds(30 * 60)
     /// Bytes written since the last sweep that start the next one earlier; nil for an eighth of ``maxSize``.
-    public var sweepBytes: Int?
+    package var sweepBytes: Int?
     /// Folders that are searched after the cache's own folder and never written to.
     ///
     /// They contain other caches, or files whose names end like ``DiskCache/path(for:)``. For files with other names,
     /// use ``ImageCacheConfiguration/additionalPaths``. Owner and permissions of these folders are not checked, so name
     /// only folders that you trust.
-    public var extraDirectories: [String] = []
+    package var extraDirectories: [String] = []
 
-    /// Creates the default configuration.
-    public init() {}
+    package init() {}
 }

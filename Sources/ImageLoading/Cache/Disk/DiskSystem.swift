@@ -7,16 +7,21 @@ import ImageProcessing
 struct FileFacts: Sendable, Hashable {
     enum Kind: Sendable, Hashable { case regular, folder, link, other }
 
+    /// The dates of a file.
+    struct Dates: Sendable, Hashable {
+        var accessed: Int64 = 0
+        var modified: Int64 = 0
+        var changed: Int64 = 0
+        /// 0 if the file system does not report it.
+        var born: Int64 = 0
+    }
+
     var kind = Kind.regular
     var inode: UInt64 = 0
     var links = 1
     var size = 0
     var allocated = 0
-    var accessed: Int64 = 0
-    var modified: Int64 = 0
-    var changed: Int64 = 0
-    /// 0 if the file system does not report it.
-    var born: Int64 = 0
+    var dates = Dates()
     /// The file's owner.
     var owner: UInt32 = 0
     var group: UInt32 = 0
@@ -29,7 +34,7 @@ struct FileFacts: Sendable, Hashable {
 
     /// Whether both facts describe the same file, rather than a newer one under the same name.
     func isSameFile(as other: FileFacts) -> Bool {
-        inode == other.inode && size == other.size && modified == other.modified
+        inode == other.inode && size == other.size && dates.modified == other.dates.modified
     }
 }
 

@@ -135,7 +135,7 @@ struct EntryStore: Sendable {
                 try system.lock(file, .exclusive)
             } catch {
                 // Without support for locks, a file is considered abandoned after an hour.
-                if error.isBusy || system.now() - facts.modified < 3600 * 1_000_000_000 { return false }
+                if error.isBusy || system.now() - facts.dates.modified < 3600 * 1_000_000_000 { return false }
             }
             guard try system.facts(at: path).inode == facts.inode else { return false }
             try body()

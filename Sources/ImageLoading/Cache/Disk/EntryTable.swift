@@ -21,7 +21,7 @@ struct EntryTable {
     mutating func append(_ name: String, folder: UInt8, date: Int64, now: Int64, _ facts: FileFacts) {
         rows.append(
             Row(
-                date: min(date, now), modified: facts.modified, inode: facts.inode, size: facts.size,
+                date: min(date, now), modified: facts.dates.modified, inode: facts.inode, size: facts.size,
                 usage: facts.usage,
                 nameAt: UInt32(truncatingIfNeeded: names.count), nameCount: UInt8(truncatingIfNeeded: name.utf8.count),
                 folder: folder, isFuture: date > now &+ 60 * 1_000_000_000))

@@ -141,8 +141,8 @@ extension FileFacts {
         self.init(
             kind: kind, inode: raw.inode,
             links: Int(raw.links), size: Int(clamping: raw.size), allocated: Int(clamping: raw.allocated),
-            accessed: raw.accessed, modified: raw.modified, changed: raw.changed, born: raw.born, owner: raw.owner,
-            group: raw.group, permissions: raw.mode & 0o7777)
+            dates: Dates(accessed: raw.accessed, modified: raw.modified, changed: raw.changed, born: raw.born),
+            owner: raw.owner, group: raw.group, permissions: raw.mode & 0o7777)
     }
 }
 
