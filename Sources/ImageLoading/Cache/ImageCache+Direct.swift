@@ -1,6 +1,6 @@
 import CoderHost
 public import ImageModel
-public import ImageProcessing
+import ImageProcessing
 
 // MARK: Querying
 

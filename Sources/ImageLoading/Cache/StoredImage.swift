@@ -76,7 +76,9 @@ enum StoredImage {
                 return try encode(first, options, animationFormat: animationFormat, coders)
             }
             let isOwn = !coders.animationEncoders(for: image.format).isEmpty
-            let format = options.cache.format ?? (isOwn ? image.format : animationFormat) ?? coders.animationFormat
+            let format =
+                options.cache.format ?? (isOwn ? image.format : animationFormat)
+                ?? coders.defaultFormat(animated: true, alpha: true)
             guard let format else {
                 throw CoderError(
                     .noCoder, "no installed plugin encodes animations", hint: "install one; see coderhost list")
@@ -102,14 +104,5 @@ enum StoredImage {
         let losesAlpha = hasAlpha && image.format == coders.defaultFormat(animated: false, alpha: false)
         let isOwn = !image.format.id.isEmpty && coders.canEncode(to: image.format) && !losesAlpha
         return isOwn ? image.format : coders.defaultFormat(animated: false, alpha: hasAlpha)
-    }
-}
-
-extension CodersManager {
-    /// The format of the best installed encoder for animations; nil if there is none.
-    var animationFormat: ImageFormat? {
-        // The best coder is the last.
-        coders.last { $0.descriptor.roles.contains(.encodeAnimation) }?.descriptor.formats.first
-            .map(\.id)
     }
 }

@@ -1,5 +1,5 @@
+import HostSystem
 import ImageModel
-import Synchronization
 
 extension ImageManager {
     /// Whether a cached image or file may be used without asking its server.

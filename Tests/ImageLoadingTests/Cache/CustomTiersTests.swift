@@ -1,6 +1,5 @@
 import CoderHost
 import ImageModel
-import Synchronization
 import TestSupport
 import Testing
 

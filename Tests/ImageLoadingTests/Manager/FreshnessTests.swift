@@ -1,7 +1,6 @@
 import CoderHost
 import ImageModel
 import LoadingTestSupport
-import Synchronization
 import TestSupport
 import Testing
 
