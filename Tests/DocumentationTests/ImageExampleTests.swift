@@ -14,7 +14,7 @@ private typealias Sink = FileSink
 
     @Test(
         arguments: [
-            ("reducing", "Images"), ("covering", "Images"), ("coloring", "Images"), ("waiting", "Images"),
+            ("reducing", "Images"), ("covering", "Images"), ("coloring", "Images"), ("adding", "Images"), ("waiting", "Images"),
             ("transforming", "Transforming"), ("shaping", "Transforming"),
         ])
     func `equal the compiled code`(name: String, page: String) throws {
@@ -26,7 +26,7 @@ private typealias Sink = FileSink
         #expect(Markdown.article(page).blocks.contains { $0.language == "swift" && $0.lines == compiled })
     }
 
-    @Test(arguments: [("Images", 4), ("Transforming", 2)])
+    @Test(arguments: [("Images", 5), ("Transforming", 2)])
     func `are all compiled`(page: String, count: Int) {
         #expect(Markdown.article(page).blocks.count { $0.language == "swift" } == count)
     }
@@ -114,6 +114,71 @@ private typealias Sink = FileSink
         let pixels = try image.decoded().pixels
         // waiting ends
         return (full, pixels)
+    }
+
+    @Test func `add a coder of the application`() throws {
+        let host = Self.makeHost()
+        let file = Source(Array("GRY1".utf8) + [2, 1, 10, 20])
+        #expect(throws: CoderError.self) { try host.manager.decode(file) }
+
+        Self.add(to: host)
+
+        let image = try host.manager.decode(file)
+        #expect(image.pixels.format == .gray8 && image.pixels.packed == [10, 20])
+        #expect(image.coder == "org.example.gray")
+        #expect(throws: CoderError.truncated("the file is cut")) {
+            try host.manager.decode(Source(Array("GRY1".utf8) + [2, 1, 10]))
+        }
+        host.manager.removeCoder("org.example.gray")
+        #expect(throws: CoderError.self) { try host.manager.decode(file) }
+    }
+
+    private static func add(to host: Host) {
+        // adding begins
+        struct GrayCoder: ImageCoder {
+            let descriptor = CoderDescriptor(
+                id: "org.example.gray", format: "x-gray", extensions: ["gry"], magic: [Array("GRY1".utf8)])
+            func makeDecoder(_ source: ImageSource, _ context: SessionContext) -> any FrameDecoder { GrayDecoder(source) }
+            func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
+                throw .refused("this coder only reads")
+            }
+        }
+        final class GrayDecoder: FrameDecoder {
+            private let source: ImageSource
+            private var isRead = false
+            init(_ source: ImageSource) { self.source = source }
+
+            private func bytes(_ range: Range<Int>) throws(CoderError) -> [UInt8] {
+                if source.count < range.upperBound { throw source.isComplete ? .truncated("the file is cut") : .needsInput }
+                return source.bytes(range)
+            }
+            func readHeader() throws(CoderError) -> ImageInfo {
+                let header = try bytes(0..<6)
+                return ImageInfo(size: PixelSize(Int(header[4]), Int(header[5])), nativeFormat: .gray8)
+            }
+            func pixelFormats() -> [PixelFormat] { [.gray8] }
+            func nextFrame() throws(CoderError) -> FrameInfo? {
+                if isRead { return nil }
+                isRead = true
+                return FrameInfo(index: 0, rect: PixelRect(try readHeader().size))
+            }
+            func seek(toFrame index: Int) -> Int {
+                isRead = false
+                return 0
+            }
+            func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
+                let width = place.rect.width
+                for y in 0..<place.rect.height {
+                    let row = try bytes(6 + y * width..<6 + (y + 1) * width)
+                    place.withMutableRow(y) { target in
+                        for x in 0..<width { target.storeBytes(of: row[x], toByteOffset: x, as: UInt8.self) }
+                    }
+                }
+                return .complete
+            }
+        }
+        host.manager.addCoder(GrayCoder())
+        // adding ends
     }
 
     // MARK: Transforming

@@ -25,10 +25,10 @@ public final class CodersManager: Sendable {
     // MARK: Coders
 
     /// Adds a coder with the highest precedence.
-    package func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
+    public func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
 
     /// Removes the coders with this id that were added at run time.
-    package func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
+    public func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
 
     /// Every usable coder in ascending order: the last one is asked first.
     package var coders: [any ImageCoder] {

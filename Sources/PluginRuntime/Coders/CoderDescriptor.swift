@@ -1,8 +1,8 @@
-package import ImageModel
+public import ImageModel
 package import PluginCatalogue
 
 /// The description of a coder, known before any of its code runs.
-package struct CoderDescriptor: Sendable, Hashable {
+public struct CoderDescriptor: Sendable, Hashable {
     /// The origin of a coder; later cases have precedence.
     package enum Tier: Int, Sendable, Hashable, Comparable {
         case foreign = 0
@@ -50,7 +50,7 @@ package struct CoderDescriptor: Sendable, Hashable {
     }
 
     /// The id of the coder.
-    package var id: String
+    public var id: String
     /// The id of its plugin; nil for coders of the host and of the application.
     package var plugin: String?
     /// The version of its plugin.
@@ -69,6 +69,26 @@ package struct CoderDescriptor: Sendable, Hashable {
     package var administeredPriority: Int?
     /// The declarations that concern outputs.
     package var output: Output
+
+    /// Describes a coder of the application, for ``ImageCoder``.
+    ///
+    /// - Parameters:
+    ///   - id: a name in reverse-DNS form, such as `org.example.noise`.
+    ///   - extensions: the file name extensions, in lower case without a dot.
+    ///   - magic: the bytes with which files of the format begin; without them, only hints and names select the coder.
+    public init(
+        id: String, format: ImageFormat, extensions: [String], magic: [[UInt8]] = [], roles: CoderRoles = .decode
+    ) {
+        self.init(
+            id: id, version: "", tier: .runTime, roles: roles,
+            formats: [
+                PluginManifest.Format(
+                    id: format, name: format.id, extensions: extensions,
+                    signatures: magic.map {
+                        Signature(rules: [.bytes(at: 0, $0, mask: [UInt8](repeating: 0xFF, count: $0.count))])
+                    })
+            ])
+    }
 
     /// Creates a description.
     package init(

@@ -1,8 +1,8 @@
-package import HostSystem
-package import ImageModel
+public import HostSystem
+public import ImageModel
 
 /// A coder as the manager uses it: of a plugin, of the host, or of the application.
-package protocol ImageCoder: Sendable {
+public protocol ImageCoder: Sendable {
     /// The description of the coder.
     var descriptor: CoderDescriptor { get }
 
@@ -30,12 +30,12 @@ package protocol ImageCoder: Sendable {
 
 extension ImageCoder {
     /// Throws `.refused`.
-    package func rewrite(
+    public func rewrite(
         _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
     ) throws(CoderError) -> RewriteOutcome { throw .refused("\(descriptor.id) does not rewrite files") }
 
     /// Throws `.refused`.
-    package func transcode(
+    public func transcode(
         _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
         _ context: SessionContext
     ) throws(CoderError) { throw .refused("\(descriptor.id) does not transcode files") }
@@ -45,7 +45,7 @@ extension ImageCoder {
 ///
 /// Call order: `readHeader`, then `nextFrame` and `decode` alternately, with `seek` in between. While a source is
 /// incomplete, calls may throw `.needsInput`.
-package protocol FrameDecoder: AnyObject {
+public protocol FrameDecoder: AnyObject {
     /// Reads the properties of the image.
     func readHeader() throws(CoderError) -> ImageInfo
     /// Reads Exif, XMP, ICC and other metadata, unchanged.
@@ -74,21 +74,21 @@ package protocol FrameDecoder: AnyObject {
 
 extension FrameDecoder {
     /// Returns no metadata.
-    package func metadata() throws(CoderError) -> [MetadataBlob] { [] }
+    public func metadata() throws(CoderError) -> [MetadataBlob] { [] }
     /// Returns the full size.
-    package func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
+    public func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
     /// Returns nil.
-    package func itemCount() throws(CoderError) -> Int? { nil }
+    public func itemCount() throws(CoderError) -> Int? { nil }
     /// Returns nil.
-    package func item(at index: Int) throws(CoderError) -> ImageItem? { nil }
+    public func item(at index: Int) throws(CoderError) -> ImageItem? { nil }
     /// Throws `.refused`.
-    package func select(item index: Int) throws(CoderError) { throw .refused("there is no item \(index)") }
+    public func select(item index: Int) throws(CoderError) { throw .refused("there is no item \(index)") }
 }
 
 /// An encoding session.
 ///
 /// Call order: `acceptedFormats`, `begin`, `add` blobs and `addThumbnail`, `add` frames, `finish`.
-package protocol FrameEncoder: AnyObject {
+public protocol FrameEncoder: AnyObject {
     /// Returns the pixel formats that `add` accepts for an image, best first.
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
     /// Begins the output.
@@ -110,29 +110,29 @@ package protocol FrameEncoder: AnyObject {
 
 extension FrameEncoder {
     /// Returns false.
-    package func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
+    public func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
     /// Returns nil.
-    package func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? { nil }
+    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? { nil }
     /// Throws `.misuse`.
-    package func addRows(_ pixels: PixelBuffer) throws(CoderError) {
+    public func addRows(_ pixels: PixelBuffer) throws(CoderError) {
         throw CoderError(.misuse, "this encoder does not accept rows")
     }
 }
 
 /// The parameters of `decode`.
-package struct FrameRequest: Sendable, Hashable {
+public struct FrameRequest: Sendable, Hashable {
     /// The reduced size, as returned by `scaledSize`.
-    package var scaledSize: PixelSize?
+    public var scaledSize: PixelSize?
     /// The part of the frame to decode, in pixels of the reduced frame.
     ///
     /// Coders with the role `.region` accept any rectangle, but may refuse it. Images with `decodesRows` accept bands
     /// of whole rows, each once, from top to bottom.
-    package var region: PixelRect?
+    public var region: PixelRect?
     /// Whether the caller can use an incomplete image.
-    package var wantsPartial: Bool
+    public var wantsPartial: Bool
 
     /// Creates a request; omitted values select the full size and the whole frame.
-    package init(scaledSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
+    public init(scaledSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
         self.scaledSize = scaledSize
         self.region = region
         self.wantsPartial = wantsPartial
@@ -140,30 +140,31 @@ package struct FrameRequest: Sendable, Hashable {
 }
 
 /// The progress of a `decode` call.
-package enum FrameOutcome: Sendable, Hashable {
+public enum FrameOutcome: Sendable, Hashable {
+    /// The frame is complete.
     case complete
     /// A part was decoded. The rectangle is the area changed by this call, in pixels of the place.
     case partial(PixelRect)
 }
 
 /// A rectangle of a pixel buffer that receives a decoded frame.
-package struct CanvasPlace: Sendable {
+public struct CanvasPlace: Sendable {
     /// The pixel buffer.
-    package let buffer: PixelBuffer
+    public let buffer: PixelBuffer
     /// The rectangle that receives the frame.
-    package let rect: PixelRect
+    public let rect: PixelRect
 
     /// Creates a place; nil selects the whole buffer.
     ///
     /// - Ownership: the caller holds the only reference that writes.
-    package init(_ buffer: PixelBuffer, _ rect: PixelRect? = nil) {
+    public init(_ buffer: PixelBuffer, _ rect: PixelRect? = nil) {
         self.buffer = buffer
         self.rect = rect ?? PixelRect(buffer.size)
         precondition(PixelRect(buffer.size).contains(self.rect))
     }
 
     /// Calls `body` with the writable bytes of row `y` of the rectangle.
-    package func withMutableRow<R, E: Error>(_ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
+    public func withMutableRow<R, E: Error>(_ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R) throws(E) -> R {
         let bytes = buffer.format.bytesPerPixel
         return try buffer.withMutableRow(rect.y + y) { (row: inout MutableRawSpan) throws(E) -> R in
             var part = row._mutatingExtracting(rect.x * bytes..<(rect.x + rect.width) * bytes)

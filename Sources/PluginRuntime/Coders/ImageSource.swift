@@ -62,15 +62,15 @@ public final class ImageSource: Sendable {
     package func finish() { storage.finish() }
 
     /// The number of bytes available now.
-    package var count: Int { storage.available }
+    public var count: Int { storage.available }
     /// Whether all bytes are available.
-    package var isComplete: Bool { storage.isComplete }
+    public var isComplete: Bool { storage.isComplete }
 
     /// Copies a range, clamped to the available bytes.
-    package func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
+    public func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
 
     /// Calls `body` with a range, clamped to the available bytes.
-    package func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+    public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         try storage.withBytes(range, body)
     }
 

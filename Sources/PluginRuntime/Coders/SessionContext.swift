@@ -1,5 +1,5 @@
 import HostSystem
-package import ImageModel
+public import ImageModel
 import ImageProcessing
 import struct Synchronization.Atomic
 
@@ -8,9 +8,9 @@ import struct Synchronization.Atomic
 /// - Concurrency: ``cancel()`` may be called from any thread while the session runs on another.
 public final class SessionContext: Sendable {
     /// The limits of the session.
-    package let limits: DecodeLimits
+    public let limits: DecodeLimits
     /// The options for the coder.
-    package let options: CoderOptions
+    public let options: CoderOptions
     /// The deadline in nanoseconds of the monotonic clock; 0 for none.
     private let end: Atomic<UInt64>
     private let cancelled = Atomic<Bool>(false)
@@ -78,7 +78,7 @@ public final class SessionContext: Sendable {
     package var warnings: [String] { state.withLock { $0.warnings } }
 
     /// Throws if the session was cancelled or has reached its deadline.
-    package func checkCancellation() throws(CoderError) {
+    public func checkCancellation() throws(CoderError) {
         if cancelled.load(ordering: .relaxed) { throw CoderError(.cancelled, "the session was cancelled") }
         if isLate { throw Self.late(limits) }
     }
@@ -92,7 +92,8 @@ public final class SessionContext: Sendable {
             hint: "raise it with --limits time=N (milliseconds) if the source is trusted")
     }
 
-    package func warn(_ message: String) {
+    /// Adds a problem of a usable image; equal ones count once.
+    public func warn(_ message: String) {
         state.withLock { state in
             if state.warnings.count < Self.maxWarnings, !state.warnings.contains(message) {
                 state.warnings.append(message)
