@@ -218,7 +218,7 @@ private typealias Sink = FileSink
         // confining begins
         let field = try ImageSource(path: "field.spectrum")
         let place = try host.manager.withSession(field) { session throws(CoderError) in session.isolation?.place }
-        let demanding = host.plugins.filter { $0.manifest?.isolation.isRequired == true }
+        let demanding = host.plugins.filter { $0.manifest?.requiresIsolation == true }
         // confining ends
         #expect(place == .worker)
         #expect(demanding.map(\.id) == ["org.example.spectrum-plugin"])

@@ -21,8 +21,8 @@ import Testing
             RoundCorners(radius: -1), RoundCorners(radius: 1, borderWidth: -1), RoundCorners(radius: 1, borderWidth: 4),
             Rotation(radians: 1e7), Blur(radius: -1), Blur(radius: 1001), ColorFilter.sepia(1.5),
             ColorFilter.adjust(brightness: 2), ColorFilter.adjust(contrast: -1), ColorFilter.exposure(21),
-            Resizing(PixelSize(0, 5)), Resizing(PixelSize(5, -1), mode: .aspectFit), Resizing(.zero, mode: .inside),
-            Resizing(PixelSize(.max, .max)), Resizing(PixelSize(.max, .max), mode: .aspectFill),
+            Resizing(PixelSize(0, 5)), Resizing(PixelSize(5, -1), .contain), Resizing(.zero, .inside),
+            Resizing(PixelSize(.max, .max)), Resizing(PixelSize(.max, .max), .cover),
         ]
 
     @Test(arguments: transformers)

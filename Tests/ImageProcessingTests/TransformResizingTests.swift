@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `is centered between transparent bars`() throws {
-        let result = try Resizing(PixelSize(60, 60), mode: .aspectFit).transform(try fields(PixelSize(90, 30)))
+        let result = try Resizing(PixelSize(60, 60), .contain).transform(try fields(PixelSize(90, 30)))
         #expect(result.size == PixelSize(60, 60))
         #expect(result.color(at: (30, 19)) == TransformImage.clear)
         #expect(result.color(at: (2, 21)) == RGBAColor(red: 0, green: 0, blue: 7))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `is cropped to the middle`() throws {
-        let result = try Resizing(PixelSize(20, 20), mode: .aspectFill).transform(try fields(PixelSize(90, 30)))
+        let result = try Resizing(PixelSize(20, 20), .cover).transform(try fields(PixelSize(90, 30)))
         #expect(result.size == PixelSize(20, 20))
         #expect(result.color(at: (1, 1)) == RGBAColor(red: 100, green: 0, blue: 7))
         #expect(result.color(at: (18, 18)) == RGBAColor(red: 100, green: 200, blue: 7))
@@ -38,31 +38,32 @@ import Testing
 
     @Test func `follows the rounding rule of thumbnails`() throws {
         // 100·40/333 = 12.01…, rounded up.
-        #expect(Resizing(PixelSize(40, 40), mode: .inside).outputSize(for: PixelSize(333, 100)) == PixelSize(40, 13))
+        #expect(Resizing(PixelSize(40, 40), .inside).outputSize(for: PixelSize(333, 100)) == PixelSize(40, 13))
         #expect(
-            Resizing(PixelSize(600, 600), mode: .inside).outputSize(for: PixelSize(300, 100)) == PixelSize(600, 200))
-        #expect(Resizing(PixelSize(40, 40), mode: .aspectFit).outputSize(for: PixelSize(333, 100)) == PixelSize(40, 40))
-        #expect(Resizing(PixelSize(40, 40), mode: .aspectFill).outputSize(for: PixelSize(1, 999)) == PixelSize(40, 40))
+            Resizing(PixelSize(600, 600), .inside).outputSize(for: PixelSize(300, 100)) == PixelSize(600, 200))
+        #expect(Resizing(PixelSize(40, 40), .contain).outputSize(for: PixelSize(333, 100)) == PixelSize(40, 40))
+        #expect(Resizing(PixelSize(40, 40), .cover).outputSize(for: PixelSize(1, 999)) == PixelSize(40, 40))
+        #expect(Resizing(PixelSize(40, 40), .outside).outputSize(for: PixelSize(20, 10)) == PixelSize(80, 40))
     }
 
-    @Test(arguments: Resizing.Mode.allCases, TransformImage.integerFormats)
-    func `keeps the format unless there are bars`(mode: Resizing.Mode, format: PixelFormat) throws {
+    @Test(arguments: Fit.allCases, TransformImage.integerFormats)
+    func `keeps the format unless there are bars`(mode: Fit, format: PixelFormat) throws {
         let image = try TransformImage.noise(PixelSize(12, 7), format)
-        let result = try Resizing(PixelSize(9, 9), mode: mode).transform(image)
-        if mode != .aspectFit || format.hasTransparency {
+        let result = try Resizing(PixelSize(9, 9), mode).transform(image)
+        if mode != .contain || format.hasTransparency {
             #expect(result.format == format)
         } else {
             #expect(result.format.hasTransparency && result.format.bits == format.bits)
         }
         let even = try PixelBuffer.of(PixelSize(12, 7), format, [UInt8](repeating: 0xFF, count: 16))
-        let large = TransformImage.samples(try Resizing(PixelSize(31, 20), mode: .fill).transform(even))
+        let large = TransformImage.samples(try Resizing(PixelSize(31, 20), .fill).transform(even))
         #expect(large.allSatisfy { $0 == (format.bits == 8 ? 255 : 65_535) })
     }
 
     @Test func `gives the same buffer for the same size`() throws {
         let image = try TransformImage.noise(PixelSize(5, 4), PixelFormat(.rgb, bits: 32, numeric: .float))
-        for mode in Resizing.Mode.allCases {
-            #expect(try Resizing(PixelSize(5, 4), mode: mode).transform(image) === image)
+        for mode in Fit.allCases {
+            #expect(try Resizing(PixelSize(5, 4), mode).transform(image) === image)
         }
     }
 }

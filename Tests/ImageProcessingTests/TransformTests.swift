@@ -15,9 +15,9 @@ import Testing
 
     // T-01
     @Test func `has the requested size`() throws {
-        let small = try Resizing(PixelSize(200, 100), mode: .fill).transform(badge)
+        let small = try Resizing(PixelSize(200, 100), .fill).transform(badge)
         #expect(small.size == PixelSize(200, 100))
-        let large = try Resizing(PixelSize(2000, 1000), mode: .aspectFit).transform(badge)
+        let large = try Resizing(PixelSize(2000, 1000), .contain).transform(badge)
         #expect(large.size == PixelSize(2000, 1000))
         #expect(large.color(at: (1000, 50)) == black)
         #expect(large.color(at: (499, 500)) == clear)
@@ -130,8 +130,8 @@ import Testing
 
     @Test func `has the announced size`() throws {
         let transformers: [any ImageTransformer] = [
-            RoundCorners(radius: 5), Resizing(PixelSize(31, 17)), Resizing(PixelSize(31, 17), mode: .aspectFit),
-            Resizing(PixelSize(31, 17), mode: .aspectFill), Resizing(PixelSize(31, 17), mode: .inside),
+            RoundCorners(radius: 5), Resizing(PixelSize(31, 17)), Resizing(PixelSize(31, 17), .contain),
+            Resizing(PixelSize(31, 17), .cover), Resizing(PixelSize(31, 17), .inside),
             Cropping(PixelRect(x: -5, y: 3, width: 12, height: 100)), Flipping(horizontal: true),
             Rotation(radians: 1), Rotation(radians: .pi / 2), Rotation(radians: 3, fitsSize: false),
             Tint(white), Blur(radius: 1), ColorFilter.sepia(1),

@@ -50,7 +50,7 @@ public struct DecodeOptions: Sendable, Hashable {
 }
 
 /// The colors of a decoded image.
-public enum DecodedColors: String, Sendable, Hashable {
+public enum DecodedColors: Sendable, Hashable {
     /// As stored, with code points or profile; brightness above white is kept.
     case stored
     /// Converted to sRGB, with the bits per sample of the file.

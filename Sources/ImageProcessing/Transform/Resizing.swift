@@ -1,54 +1,44 @@
 public import ImageModel
 
-/// Resizes to an exact size.
+/// Resizes to a size, also to a larger one.
 public struct Resizing: ImageTransformer, Hashable {
-    /// The way an image is fitted into the size.
-    public enum Mode: String, Sendable, Hashable, CaseIterable {
-        /// Scales each side independently; the aspect ratio is not preserved.
-        case fill
-        /// Scales the whole image and centers it, with transparent bars; the format gets alpha if bars are needed.
-        case aspectFit
-        /// Crops the middle of the image to the box's aspect ratio and scales it.
-        case aspectFill
-        /// Scales the whole image without bars; one side of the result may be shorter than requested.
-        case inside
-    }
-
-    /// The size of the result.
+    /// The size of the result, or of the box for fits that keep the whole image without bars.
     package var size: PixelSize
-    /// The way the image is fitted.
-    package var mode: Mode
+    /// The way the image is fitted. `.contain` adds transparent bars, and alpha if there are any.
+    package var fit: Fit
 
     /// Creates a transformer that resizes to `size`.
-    public init(_ size: PixelSize, mode: Mode = .fill) {
+    public init(_ size: PixelSize, _ fit: Fit = .fill) {
         self.size = size
-        self.mode = mode
+        self.fit = fit
     }
 
-    /// The key, for example `Resizing(200x100,aspectFit)`.
-    public var key: String { "Resizing(\(size),\(mode.rawValue))" }
+    /// The key, for example `Resizing(200x100,contain)`.
+    public var key: String { "Resizing(\(size),\(fit.rawValue))" }
 
     /// Returns the size of the result for an image of `size`; zero if ``transform(_:)`` throws.
     public func outputSize(for size: PixelSize) -> PixelSize {
         if self.size.isEmpty || size.isEmpty { return .zero }
-        return mode == .inside ? content(size) : self.size
+        return fit == .inside || fit == .outside ? content(size) : self.size
     }
 
     /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         guard !size.isEmpty else { throw .invalidArgument("an image of \(size) pixels cannot exist") }
-        switch mode {
+        switch fit {
         case .fill: return try resized(buffer, crop: nil, to: size)
-        case .aspectFill: return try resized(buffer, crop: middle(buffer.size), to: size)
-        case .inside: return try resized(buffer, crop: nil, to: content(buffer.size))
-        case .aspectFit:
+        case .cover: return try resized(buffer, crop: middle(buffer.size), to: size)
+        case .inside, .outside: return try resized(buffer, crop: nil, to: content(buffer.size))
+        case .contain:
             let content = content(buffer.size)
             return try resized(buffer, crop: nil, to: content).placed(
                 x: (size.width - content.width) / 2, y: (size.height - content.height) / 2, on: size)
         }
     }
 
-    private func content(_ image: PixelSize) -> PixelSize { image.scaled(to: size, mayEnlarge: true) }
+    private func content(_ image: PixelSize) -> PixelSize {
+        (fit == .outside ? Fit.outside : .inside).layout(image, in: size, mayEnlarge: true).scaled
+    }
 
     /// Returns the largest centered part with this aspect ratio; nil if it is the whole image.
     private func middle(_ image: PixelSize) -> PixelRect? {

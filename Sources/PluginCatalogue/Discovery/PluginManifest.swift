@@ -160,6 +160,8 @@ public struct PluginManifest: Sendable, Hashable {
     package var abi: InterfaceVersions
     /// The requirements of the plugin for running in a worker or in the host's process.
     package var isolation: IsolationNeeds
+    /// Whether the plugin requires a worker; it runs in the host's process only if isolation is off.
+    public var requiresIsolation: Bool { isolation.isRequired }
     /// The libraries that the plugin uses.
     package var libraries: [Library]
     /// The coders of the plugin.
