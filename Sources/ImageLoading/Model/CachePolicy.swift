@@ -40,8 +40,7 @@ public struct CachePolicy: Sendable {
     public var returnsDataOfMemoryHits = false
     /// Whether to return the result only after it was stored.
     public var waitsForStore = false
-    /// The format of results on disk; nil for the file's format if it can be written, else PNG with alpha or JPEG
-    /// without.
+    /// The format of results on disk; nil for the file's format if it can be written, else the default format.
     public var format: ImageFormat?
     /// Options for encoding results for the disk.
     public var encode = EncodeOptions()
