@@ -113,17 +113,17 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The coder that reported the error.
     public var coder: String?
     /// The library behind the coder, for example `libpng`.
-    public var domain: String?
+    package var domain: String?
     /// The missing feature, with `.unsupportedFeature`.
     public var feature: String?
     /// The byte position in the source, where known.
-    public var inputOffset: UInt64?
+    package var inputOffset: UInt64?
     /// The exceeded limit, with `.limitExceeded`.
     public var limit: Limit?
     /// The HTTP status, if the server began to answer.
     public var httpStatus: Int?
     /// The coders that declined before, each with its reason.
-    public var attempts: [String]
+    package var attempts: [String]
     /// Whether the cause is external, so that a retry may succeed.
     package var isTransient = false
 

@@ -87,9 +87,8 @@ import Testing
         #expect(transformer.key == key)
     }
 
-    @Test func `define the equality of pipelines`() {
-        #expect(Pipeline(Blur(radius: 1), Flipping()) == Pipeline([Blur(radius: 1), Flipping()]))
-        #expect(Pipeline(Blur(radius: 1)) != Pipeline(Blur(radius: 2)))
-        #expect(Set([Pipeline(Blur(radius: 1)), Pipeline(Blur(radius: 1))]).count == 1)
+    @Test func `are equal for equal pipelines alone`() {
+        #expect(Pipeline(Blur(radius: 1), Flipping()).key == Pipeline([Blur(radius: 1), Flipping()]).key)
+        #expect(Pipeline(Blur(radius: 1)).key != Pipeline(Blur(radius: 2)).key)
     }
 }

@@ -9,7 +9,7 @@ extension CodersManager {
     }
 
     /// Whether a coder writes stills or animations of a format.
-    public func writes(_ format: ImageFormat) -> Bool {
+    package func writes(_ format: ImageFormat) -> Bool {
         order(for: format).contains { $0.descriptor.roles.writes }
     }
 

@@ -16,13 +16,13 @@ package import ImageProcessing
 /// URL. A key filter replaces all of this.
 ///
 ///     https://example.com/cat.jpg#Request(b5bb9d8014a0f9b1d61e21e796d78dcc)
-public struct CacheKey: Sendable, Hashable {
+package struct CacheKey: Sendable, Hashable {
     /// Key of the original file.
-    public var original: String
+    package var original: String
     /// Key of the decoded image.
-    public var decoded: String
+    package var decoded: String
     /// Key of the decoded and transformed image.
-    public var result: String
+    package var result: String
 
     /// Creates the keys of a request.
     ///

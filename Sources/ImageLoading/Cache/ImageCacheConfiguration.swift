@@ -1,4 +1,4 @@
-public import ImageModel
+package import ImageModel
 
 /// The configuration of an ``ImageCache``.
 ///
@@ -11,7 +11,7 @@ public struct ImageCacheConfiguration: Sendable {
     // MARK: Memory
 
     /// Whether the memory tier is used, including its weak table.
-    public var keepsImagesInMemory = true
+    package var keepsImagesInMemory = true
     /// Limits of the memory tier: cost, count, time to live, weak table.
     public var memory = MemoryCacheConfiguration()
 
@@ -21,7 +21,7 @@ public struct ImageCacheConfiguration: Sendable {
     /// of sweeps.
     public var disk = DiskCacheConfiguration()
     /// Whether ``ImageCache/close()`` removes old entries; during use, background sweeps do.
-    public var prunesWhenClosed = true
+    package var prunesWhenClosed = true
     /// The number of concurrent disk reads and writes; 1 makes them sequential.
     ///
     /// With the default of 4, one slow access does not block all others, and more would not make a disk faster.
@@ -33,14 +33,14 @@ public struct ImageCacheConfiguration: Sendable {
     package var maxDecodes: Int?
     /// The format for animations that have no file and whose own format cannot be written; nil for the best installed
     /// one.
-    public var animationFormat: ImageFormat?
+    package var animationFormat: ImageFormat?
 
     // MARK: Other parts
 
     /// Creates a custom memory tier.
-    public var makeMemoryCache: (@Sendable (_ configuration: ImageCacheConfiguration) -> any MemoryCaching)?
+    package var makeMemoryCache: (@Sendable (_ configuration: ImageCacheConfiguration) -> any MemoryCaching)?
     /// Creates a custom disk tier for a namespace in a directory, which need not exist yet.
-    public var makeDiskCache:
+    package var makeDiskCache:
         (
             @Sendable (_ directory: String, _ namespace: String, _ configuration: ImageCacheConfiguration)
                 -> any DiskCaching

@@ -70,7 +70,7 @@ public final class Downloader: ImageLoading {
     }
 
     /// Returns a header field that is sent with every request.
-    public func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         state.withLock { $0.headers.first { $0.key.lowercased() == name.lowercased() }?.value }
     }
 

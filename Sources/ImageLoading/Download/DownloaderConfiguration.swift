@@ -87,7 +87,7 @@ extension DownloaderConfiguration {
         /// The maximum number of redirects of one download.
         public var maxRedirects = 3
         /// Whether a redirect may lead from `https` to `http`.
-        public var allowsDowngrade = false
+        package var allowsDowngrade = false
         /// Paths of certificate files (PEM) that are trusted in addition to the system's.
         public var trustedCertificates: [String] = []
         /// The number of idle HTTP clients to keep, each for one host at one address.

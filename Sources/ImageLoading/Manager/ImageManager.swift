@@ -75,7 +75,7 @@ public final class ImageManager: Sendable {
     }
 
     /// Returns the cache keys of a request.
-    public func cacheKey(_ url: String, _ options: LoadOptions = LoadOptions()) -> CacheKey {
+    package func cacheKey(_ url: String, _ options: LoadOptions = LoadOptions()) -> CacheKey {
         Recipe(prepared(ImageRequest(url, options)), configuration).key
     }
 

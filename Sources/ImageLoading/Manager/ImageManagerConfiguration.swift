@@ -1,5 +1,5 @@
 public import CoderHost
-public import ImageModel
+package import ImageModel
 public import ImageProcessing
 
 /// The configuration of an ``ImageManager``.
@@ -19,7 +19,7 @@ public struct ImageManagerConfiguration: Sendable {
         /// Encodes results; nil for the standard encoding.
         public var serializer: CacheSerializer?
         /// The format for animations whose own format cannot be written; nil for the best installed one.
-        public var animationFormat: ImageFormat?
+        package var animationFormat: ImageFormat?
     }
 
     /// Treatment of URLs that failed.
@@ -49,7 +49,7 @@ public struct ImageManagerConfiguration: Sendable {
     /// Treatment of URLs that failed.
     package var failures = Failures()
     /// The number of concurrent decodes; nil for the number of processors.
-    public var maxDecodes: Int?
+    package var maxDecodes: Int?
 
     /// Creates a configuration.
     public init(coders: CodersManager, cache: any ImageCaching, loader: any ImageLoading) {

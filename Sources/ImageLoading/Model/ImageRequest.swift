@@ -32,7 +32,7 @@ public struct ImageRequest: Sendable {
 }
 
 /// The priority of a load; may change while it is in progress.
-public enum LoadPriority: Int, Sendable, Hashable, CaseIterable, Comparable {
+public enum LoadPriority: Sendable, Hashable, CaseIterable, Comparable {
     /// Work that can wait for all other work.
     case veryLow
     /// Prefetching.
@@ -43,9 +43,6 @@ public enum LoadPriority: Int, Sendable, Hashable, CaseIterable, Comparable {
     case high
     /// An image that must not wait.
     case veryHigh
-
-    /// Compares by urgency.
-    public static func < (a: LoadPriority, b: LoadPriority) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The tiers of a cache.

@@ -20,7 +20,7 @@ public protocol ImageTransformer: Sendable {
 }
 
 /// A transformer that applies several transformers in order.
-public struct Pipeline: ImageTransformer, Hashable {
+public struct Pipeline: ImageTransformer {
     /// The transformers in their order.
     package var transformers: [any ImageTransformer]
 
@@ -50,11 +50,4 @@ public struct Pipeline: ImageTransformer, Hashable {
         for transformer in transformers { buffer = try transformer.transform(buffer) }
         return buffer
     }
-
-    // Transformers of any type can only be compared by key; equal keys mean equal pixels.
-    /// Returns whether two pipelines have the same key.
-    public static func == (a: Pipeline, b: Pipeline) -> Bool { a.key == b.key }
-
-    /// Hashes the key.
-    public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

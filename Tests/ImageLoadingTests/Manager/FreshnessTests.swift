@@ -97,6 +97,7 @@ import Testing
                 clock.advance(delay)
                 if fromDisk { await cache.clear(.memory) }
                 let result = try await manager.image(url, http)
+                await manager.finishStoring()
                 #expect(requests.values.count == count && result.image.size == PixelSize(8, 6))
                 #expect((result.response != nil) == (requests.values.count == count && [0, 1].contains(delay)))
             }
@@ -111,6 +112,7 @@ import Testing
             let manager = manager(downloader, cache)
             for _ in 0..<2 {
                 _ = try await manager.image(url)
+                await manager.finishStoring()
                 await cache.clear(.memory)
                 clock.advance(1000)
             }
@@ -141,6 +143,7 @@ import Testing
             let cache = PlainCache()
             let manager = manager(downloader, cache)
             _ = try await manager.image(url, http)
+            await manager.finishStoring()
             clock.advance(89)
             if fromDisk { await cache.clear(.memory) }
             #expect(try await manager.image(url, http).image.size.width == 8)
@@ -159,6 +162,7 @@ import Testing
             let (url, requests) = serve(server, "max-age=60, stale-while-revalidate=30")
             let manager = manager(downloader, PlainCache())
             _ = try await manager.file(ImageRequest(url, http))
+            await manager.finishStoring()
             clock.advance(60)
             for _ in 0..<2 {
                 #expect(try await manager.file(ImageRequest(url, http)).response == nil)
@@ -175,6 +179,7 @@ import Testing
             let (url, requests) = serve(server, control, later: .status(503))
             let manager = manager(downloader, PlainCache())
             _ = try await manager.image(url, http)
+            await manager.finishStoring()
             clock.advance(60)
             let result = try? await manager.image(url, http)
             #expect((result != nil) == isUsed && requests.values.count == 2)

@@ -23,7 +23,7 @@ public struct DiskCacheConfiguration: Sendable {
     /// Whether a stored entry survives a power loss.
     ///
     /// Without it, the last entries may be missing after a power loss, but every entry that is found is complete.
-    public var isDurable = false
+    package var isDurable = false
     /// Limit for the bytes of one entry; larger ones are neither stored nor read.
     package var maxEntrySize = 512 << 20
     /// The time between two background sweeps while the cache is used; nil for no background sweeps.
