@@ -84,6 +84,9 @@ public final class AnimatedImage: Sendable {
         shape = try ImageShape(
             session.info, options, finish, format: session.info.canvasFormat, metadata: metadata,
             frameCount: frameCount ?? 1)
+        for size in shape.sizes where size != info.size {
+            try LimitCheck.examine(made: size, info.canvasFormat, session.context.limits)
+        }
         self.session = Mutex(session)
         update()
     }

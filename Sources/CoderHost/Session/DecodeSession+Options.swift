@@ -67,16 +67,23 @@ extension DecodeSession {
 
     /// Decodes the composited frame `index`.
     package func decodeFrame(_ index: Int, _ shape: ImageShape) throws(CoderError) -> DecodedImage {
-        try shaped(try decodeFrame(index).pixels, shape)
+        try shaped(try decodeFrame(index).pixels, shape, &shapeNotes)
     }
 
     /// Shapes decoded pixels, and describes them as an image.
     package func shaped(_ pixels: PixelBuffer, _ shape: ImageShape) throws(CoderError) -> DecodedImage {
-        let known = shapeNotes.warnings.count
+        // Another image or preview of the session decides nothing for this one.
+        var notes = ShapeNotes()
+        return try shaped(pixels, shape, &notes)
+    }
+
+    private func shaped(
+        _ pixels: PixelBuffer, _ shape: ImageShape, _ notes: inout ShapeNotes
+    ) throws(CoderError) -> DecodedImage {
         var image = DecodedImage(
-            info: info, pixels: try shape.apply(to: pixels, &shapeNotes), metadata: try settledMetadata(),
+            info: info, pixels: try shape.apply(to: pixels, &notes), metadata: try settledMetadata(),
             format: format, coder: coder.id)
-        for warning in shapeNotes.warnings.dropFirst(known) { context.warn(warning) }
+        for warning in notes.warnings { context.warn(warning) }
         shape.describe(&image.info, &image.metadata, image.pixels.size, image.pixels.format)
         image.warnings = context.warnings
         return image

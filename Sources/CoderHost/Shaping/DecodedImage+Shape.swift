@@ -7,6 +7,7 @@ extension DecodedImage {
         var options = DecodeOptions.thumbnail(box)
         options.resampling = how
         info.size = pixels.size
+        info.isScalable = false
         let shape = try ImageShape(info, options, format: pixels.format)
         var notes = ShapeNotes()
         pixels = try shape.apply(to: pixels, &notes)

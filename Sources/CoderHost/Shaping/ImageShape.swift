@@ -72,7 +72,8 @@ package struct ImageShape: Sendable {
 
     /// Whether the first frame decides which part of all frames is kept.
     var isCroppedByContent: Bool {
-        if case .box(_, .cover, _) = options.size { options.cropPosition != .center } else { false }
+        guard case .box(_, .cover, _) = options.size else { return false }
+        return options.cropPosition != .center && turn.applied(to: reduced) != boxSize
     }
 
     /// All sizes that take memory.
@@ -109,8 +110,9 @@ package struct ImageShape: Sendable {
     private func boxed(_ pixels: PixelBuffer, _ notes: inout ShapeNotes) throws(CoderError) -> PixelBuffer {
         if pixels.size == boxSize { return pixels }
         if isPadded { return try padded(pixels) }
-        let window =
-            if let window = notes.window { window } else { try options.cropPosition.window(in: pixels, size: boxSize) }
+        // A window of other frames counts only if it is one of this shape.
+        let known = notes.window.flatMap { $0.size == boxSize && PixelRect(pixels.size).contains($0) ? $0 : nil }
+        let window = if let known { known } else { try options.cropPosition.window(in: pixels, size: boxSize) }
         notes.window = window
         return try PixelConverter.cropped(pixels, to: window)
     }

@@ -60,6 +60,16 @@ import Testing
         #expect(try PixelConverter.convert(first.pixels, to: .rgba8).packed == animation.frame(at: 0).pixels.packed)
     }
 
+    @Test func `does not crop an image where another one of the session was cropped`() throws {
+        let session = try Bench.manager.openSession(Bench.source(Fixture.named("images/f.png")))
+        for side in [4, 2, 4] {
+            let image = try session.decodeImage(.thumbnail(PixelSize(side, 2), .cover))
+            #expect(image.pixels.size == PixelSize(side, 2))
+            let frame = try session.decodeFrame(0, .thumbnail(PixelSize(side, 2), .cover))
+            #expect(frame.pixels.packed == image.pixels.packed)
+        }
+    }
+
     @Test(arguments: animations, [1, 300, 1 << 20])
     func `divides a byte budget among its frames`(name: String, limit: Int) throws {
         let full = try open(name)
