@@ -107,7 +107,7 @@ private func difference(_ decoded: DecodedHEIF, _ source: PixelBuffer) -> (large
                 for x in 0..<size.width {
                     let want = original.samples(x, y)
                     let got = decoded.samples(x, y)
-                    #expect(got == want || (format == .gray8 && got == [want[0], want[0], want[0]]))
+                    #expect(got == (got.count > want.count && format == .gray8 ? [want[0], want[0], want[0]] : want))
                 }
             }
         }

@@ -216,6 +216,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["t.jpg", "t.jpeg", "t.JPG"])
+    func `names the disabled plugin of an output by each of its extensions`(name: String) throws {
+        let home = try Home()
+        try Tool.permit(0o755, home.plugins)
+        let id = "org.coderhost.jpeg-plugin"
+        try #require(try home.run("plugin", "disable", id).status == 0)
+
+        let result = try home.run("convert", Repository.fixture("images/f.png"), "-o", home.place.file(name))
+
+        #expect(result.status == 69)
+        #expect(result.stderr.contains("  try: coderhost plugin enable \(id)\n"), "\(result.stderr)")
+    }
+
     @Test(arguments: ["enable", "disable"])
     func `changes the settings of all users only with --system`(verb: String) throws {
         let result = try Tool.run(

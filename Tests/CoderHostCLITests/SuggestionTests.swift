@@ -22,6 +22,7 @@ import Testing
         (["convert", "f.png", "-o", "out.jpg", "-O", "progressive=true"], "jpeg.progressive", 64),
         (["convert", "f.png", "-o", "out.jpg", "-O", "progresive=true"], "jpeg.progressive", 64),
         (["plugin", "disable", "png"], "org.coderhost.png-plugin", 66),
+        (["plugin", "disable", "webp"], "org.coderhost.webp-plugin", 66),
         (["plugin", "disable", "/nowhere/libcoder-heif.so"], "org.coderhost.heif-plugin", 66),
         (["plugin", "disable", "org.coderhost.gif"], "org.coderhost.gif-plugin", 66),
     ]

@@ -18,7 +18,9 @@ extension CodersManager {
         var reasons: [String] = []
         var remedy: String?
         for record in snapshot.plugins where !record.status.isUsable {
-            for coder in record.manifest?.coders ?? [] where coder.formats.contains(where: { $0.id == format }) {
+            // Without the plugin, an extension of its format is not known as such: `-o a.jpg` names "jpg".
+            for coder in record.manifest?.coders ?? []
+            where coder.formats.contains(where: { $0.id == format || $0.extensions.contains(format.id) }) {
                 if remedy == nil, !record.status.remedy.isEmpty { remedy = record.status.remedy }
                 reasons.append(
                     "\(record.fileName) could write it, but is \(record.status.state.word): \(record.status.reason)")

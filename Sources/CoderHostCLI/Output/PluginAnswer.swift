@@ -90,9 +90,11 @@ struct PluginFile {
             plugin.fileName == fileName
                 || (plugin.manifest?.coders ?? []).contains { $0.id == word || $0.formats.contains(where: isNamed) }
         }
+        // A file is named after its format; a plugin for animations can serve the same format.
+        let owner = candidates.first { $0.fileName == "libcoder-\(word.lowercased()).so" }
         // The first format of a plugin is its own; others can be formats that several plugins serve.
-        let owner = candidates.first { $0.manifest?.coders.first?.formats.first.map(isNamed) == true }
-        return (owner ?? candidates.first)?.id
+        let first = candidates.first { $0.manifest?.coders.first?.formats.first.map(isNamed) == true }
+        return (owner ?? first ?? candidates.first)?.id
     }
 }
 

@@ -9,9 +9,12 @@ extension Batch {
     /// Processes all inputs with progress bars, then closes the network and reports cache problems.
     ///
     /// Before a signal ends the process, the batch reports the completed files.
-    /// - Parameter width: how many inputs to process at a time.
+    /// - Parameters:
+    ///   - width: how many inputs to process at a time.
+    ///   - leave: called once for every input, also for one that is skipped because the reader of the output is gone.
     func run(
         width: Int, watching bars: DownloadBars, closing network: Network,
+        leaving leave: @escaping @Sendable (Int) -> Void = { _ in },
         _ work: @escaping @Sendable (Int) async throws(CoderError) -> Outcome
     ) async -> ExitCode {
         endEarlyBySignal { [self] in
@@ -22,7 +25,9 @@ extension Batch {
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<count {
                 if index >= width { await group.next() }
-                group.addTask { [self] in await process(index, work) }
+                group.addTask { [self] in
+                    await process(index, leave, work)
+                }
             }
         }
         bars.close()
@@ -31,15 +36,19 @@ extension Batch {
     }
 
     private func process(
-        _ index: Int, _ work: @Sendable (Int) async throws(CoderError) -> Outcome
+        _ index: Int, _ leave: @Sendable (Int) -> Void, _ work: @Sendable (Int) async throws(CoderError) -> Outcome
     ) async {
-        if isPointless { return }
+        if isPointless {
+            leave(index)
+            return
+        }
         let result: Result<Outcome, CoderError>
         do throws(CoderError) {
             result = .success(try await work(index))
         } catch {
             result = .failure(error)
         }
+        leave(index)
         // Standard output may block.
         try? await BlockingWork.run { [self] () throws(CoderError) in note(result, of: index) }
     }

@@ -50,8 +50,9 @@ enum FetchCommand: NetworkCommand {
             number, label, result in
             job.bars.aside { job.report(number, label, result, asJSON: isJSON) }
         }
-        return await batch.run(width: job.network.jobs, watching: job.bars, closing: job.network) {
-            number async throws(CoderError) in
+        return await batch.run(
+            width: job.network.jobs, watching: job.bars, closing: job.network, leaving: { job.leave(number: $0) }
+        ) { number async throws(CoderError) in
             try await job.fetch(number: number)
         }
     }

@@ -42,9 +42,11 @@ final class FetchJob: Sendable {
         bars = DownloadBars(names)
     }
 
+    /// Lets the next URL write its output. Call it once for every URL, also for one that is not fetched.
+    func leave(number: Int) { tickets?.leave(number) }
+
     func fetch(number: Int) async throws(CoderError) -> FetchOutcome {
         let start = monotonicNow()
-        defer { tickets?.leave(number) }
         let url = urls[number]
         let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
         // Checks the output before downloading; the write checks it again.
