@@ -84,6 +84,7 @@ public final class AnimatedImage: Sendable {
         shape = try ImageShape(
             session.info, options, finish, format: session.info.canvasFormat, metadata: metadata,
             frameCount: frameCount ?? 1)
+        if let warning = shape.warning { session.context.warn(warning) }
         for size in shape.sizes where size != info.size {
             try LimitCheck.examine(made: size, info.canvasFormat, session.context.limits)
         }
@@ -221,7 +222,9 @@ public final class AnimatedImage: Sendable {
                 guard let shaped = try? shape.apply(to: pixels, &notes) else { return }
                 pool.store(ImageFrame(shaped, duration: info.duration), at: info.index)
             })
-        return ImageFrame(try shape.apply(to: pixels, &notes), duration: info.duration)
+        let shaped = try shape.apply(to: pixels, &notes)
+        for warning in notes.warnings { session.context.warn(warning) }
+        return ImageFrame(shaped, duration: info.duration)
     }
 
     /// Decodes the most urgent frame that fits into the pool; returns false if there is none.

@@ -37,14 +37,7 @@ extension DecodeSession {
         let shape = try ImageShape(
             info, options, finish, format: info.nativeFormat, metadata: needsProfile ? try settledMetadata() : [],
             frameCount: frameCount)
-        if let region = options.region {
-            let upright = pendingOrientation.applied(to: info.size)
-            let inside = region.intersection(PixelRect(upright)).size
-            if inside != region.size {
-                context.warn(
-                    "the region \(region) exceeds the image of \(upright) pixels: \(inside) pixels of it are inside")
-            }
-        }
+        if let warning = shape.warning { context.warn(warning) }
         let format = info.nativeFormat.bytesPerPixel < 4 ? PixelFormat.rgba8 : info.nativeFormat
         for size in shape.sizes where size != info.size {
             try LimitCheck.examine(made: size, format, context.limits)

@@ -12,12 +12,14 @@ package struct ImageShape: Sendable {
     /// The size to which it is resized before it is turned upright.
     package let reduced: PixelSize
     /// Whether the result is upright.
-    let isUpright: Bool
+    var isUpright: Bool { options.appliesOrientation }
     private let turn: Orientation
     /// The size of the result before the transformer, after crop or padding.
     private let boxSize: PixelSize
     private let colors: ColorStep?
     let options: DecodeOptions
+    /// The warning if the region was cut at the edge of the image.
+    let warning: String?
     private let finish: ImageFinish
 
     /// Plans the steps for one image.
@@ -40,17 +42,20 @@ package struct ImageShape: Sendable {
                 throw .invalidArgument("the region \(region) is outside the image of \(whole) pixels")
             }
             upright = inside.size
+            warning =
+                inside.size == region.size
+                ? nil
+                : "the region \(region) exceeds the image of \(whole) pixels: \(upright) pixels of it are inside"
             part = inside.size == whole ? nil : pending.source(of: inside, in: info.size)
         } else {
-            part = nil
+            (part, warning) = (nil, nil)
         }
         let layout = options.size.layout(of: upright, format, frameCount: frameCount, isScalable: info.isScalable)
         stored = info.size
         reduced = pending.swapsSides ? layout.scaled.transposed : layout.scaled
-        isUpright = options.appliesOrientation
-        turn = isUpright ? pending : .up
+        turn = options.appliesOrientation ? pending : .up
         // Without orientation, the box is turned instead of the image.
-        boxSize = pending.swapsSides && !isUpright ? layout.result.transposed : layout.result
+        boxSize = pending.swapsSides && !options.appliesOrientation ? layout.result.transposed : layout.result
         self.options = options
         self.finish = finish
         colors = Self.colors(info, options, finish, metadata)

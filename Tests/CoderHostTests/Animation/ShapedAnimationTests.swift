@@ -60,6 +60,26 @@ import Testing
         #expect(try PixelConverter.convert(first.pixels, to: .rgba8).packed == animation.frame(at: 0).pixels.packed)
     }
 
+    @Test(arguments: animations)
+    func `has a warning if a region exceeds it, as a still does`(name: String) throws {
+        var options = DecodeOptions()
+        options.region = PixelRect(x: 3, y: 2, width: 4000, height: 9)
+        let still = try Bench.manager.decode(Bench.source(Fixture.named(name)), options)
+
+        let animation = try open(name, options)
+
+        #expect(animation.warnings.contains { $0.hasPrefix("the region 4000x9+3+2 exceeds the image of ") })
+        #expect(animation.warnings == still.warnings)
+    }
+
+    @Test func `does not enlarge an animation beyond the limits`() throws {
+        var options = DecodeOptions()
+        options.size = .box(PixelSize(40_000, 40_000), .contain)
+
+        let error = #expect(throws: CoderError.self) { try open("images/three-frames.gif", options) }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test func `does not crop an image where another one of the session was cropped`() throws {
         let session = try Bench.manager.openSession(Bench.source(Fixture.named("images/f.png")))
         for side in [4, 2, 4] {
