@@ -33,7 +33,7 @@ check: setup ## check format, file sizes, wording, links and the age of the figu
 	@.ci/check
 
 test: check ## set up, check, build everything with its tests, run them, then the shared images if they are there
-	@[ -d .build/debug ] || echo "test: building takes about eight minutes on two processors, the tests take twelve"
+	@[ -d .build/debug ] || echo "test: building takes about ten minutes on two processors, the tests take six"
 	swift build --build-tests --explicit-target-dependency-import-check error
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
 	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
