@@ -180,8 +180,8 @@ INLINED v4f pixel_at(const uint16_t *image, uint64_t stride, int64_t width, int6
 }
 
 INLINED void sample_line(const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y,
-                         double step_x, double step_y, uint16_t *work, uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) {
+                         double step_x, double step_y, uint64_t start, uint16_t *work, uint64_t count) {
+    for (uint64_t i = start; i < start + count; i++) {
         /* Computed from the first sample each time, because a running sum would drift. */
         double at_x = x + (double)i * step_x - 0.5, at_y = y + (double)i * step_y - 0.5;
         v4u result = {0, 0, 0, 0};
@@ -205,7 +205,7 @@ INLINED void sample_line(const uint16_t *image, uint64_t stride, int64_t width, 
             v4f upper = a + (b - a) * right_part, lower = c + (d - c) * right_part;
             result = to_fixed(upper + (lower - upper) * bottom_part);
         }
-        store_work(work + 4 * i, result);
+        store_work(work + 4 * (i - start), result);
     }
 }
 
@@ -218,5 +218,5 @@ KERNEL(pixel_color_matrix, color_matrix, (uint16_t * work, uint64_t count, const
        (work, count, matrix))
 KERNEL(pixel_sample_line, sample_line,
        (const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y, double step_x,
-        double step_y, uint16_t *work, uint64_t count),
-       (image, stride, width, height, x, y, step_x, step_y, work, count))
+        double step_y, uint64_t start, uint16_t *work, uint64_t count),
+       (image, stride, width, height, x, y, step_x, step_y, start, work, count))

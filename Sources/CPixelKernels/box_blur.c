@@ -1,8 +1,7 @@
 /* box_blur.c - three boxes in each direction. SPDX-License-Identifier: Apache-2.0 */
-#include "box_blur.h"
-
 #include <stdlib.h>
 
+#include "blur_calls.h"
 #include "vectors.h"
 #include "work_rows.h"
 
@@ -126,20 +125,28 @@ typedef struct {
 } column_box;
 
 typedef struct {
+    pixel_blur calls;
+    pixel_rows rows;
     column_box boxes[PASSES];
-    uint64_t samples, kept_rows, height, reach;
+    uint64_t samples, kept_rows, reach;
     box_weights weights;
+    /* Two rows go through each horizontal box together, from one pair of buffers to the other. */
+    uint16_t *edged, *buffers[2][2];
+    /* After the end, the last row is fed into each box `reach` times. */
+    uint64_t repeated;
+    /* The place for the next output row. */
     uint8_t *target;
-    uint64_t target_stride, width, written;
-    uint32_t channels, bits, alpha;
-} blur;
+    uint64_t stride;
+    uint32_t written;
+} box_blur;
 
-static void write_row(blur *b, const uint16_t *work) {
-    pixel_work_store(work, b->target + b->written * b->target_stride, b->width, b->channels, b->bits, b->alpha);
+static void write_row(box_blur *b, const uint16_t *work) {
+    const pixel_rows *rows = &b->rows;
+    pixel_work_store(work, b->target + b->written * b->stride, rows->width, rows->channels, rows->bits, rows->alpha);
     b->written++;
 }
 
-static void feed(blur *b, int pass, const uint16_t *row) {
+static void feed(box_blur *b, int pass, const uint16_t *row) {
     if (pass == PASSES) {
         write_row(b, row);
         return;
@@ -148,7 +155,7 @@ static void feed(blur *b, int pass, const uint16_t *row) {
     uint64_t index = box->fed++;
     uint16_t *slot = box->ring + index % b->kept_rows * b->samples;
     /* After the end, the last row is repeated and the ring stays unchanged. */
-    uint16_t *kept = index < b->height ? slot : NULL;
+    uint16_t *kept = index < b->rows.height ? slot : NULL;
     if (index < b->reach) {
         /* Before the start, the first row is repeated. */
         int32_t times = index == 0 ? (int32_t)b->reach : 1;
@@ -166,68 +173,70 @@ static void feed(blur *b, int pass, const uint16_t *row) {
     feed(b, pass + 1, box->averages);
 }
 
-/* Repeats the edge pixels of a row on both sides. */
-static void repeat_edges(uint16_t *row, uint64_t count, uint64_t reach) {
-    for (uint64_t x = 1; x <= reach; x++) memcpy(row - 4 * x, row, 8);
-    for (uint64_t x = 0; x < reach; x++) memcpy(row + 4 * (count + x), row + 4 * (count - 1), 8);
+static uint32_t take(pixel_blur *blur, const uint8_t *source, uint32_t count, uint8_t *target, uint64_t stride) {
+    box_blur *b = (box_blur *)blur;
+    const pixel_rows *rows = &b->rows;
+    b->target = target;
+    b->stride = stride;
+    b->written = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        pixel_work_load(source + i * stride, b->buffers[0][i], rows->width, rows->channels, rows->bits, rows->alpha);
+    }
+    int from = 0;
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (uint32_t i = 0; i < count; i++) repeat_edges(b->buffers[from][i], rows->width, b->reach);
+        box_along(b->buffers[from][0], b->buffers[from][count - 1], b->buffers[!from][0], b->buffers[!from][count - 1],
+                  rows->width, b->reach, b->weights);
+        from = !from;
+    }
+    for (uint32_t i = 0; i < count; i++) feed(b, 0, b->buffers[from][i]);
+    return b->written;
 }
 
-static int32_t run(blur *b, const uint8_t *source, uint64_t source_stride) {
+static void finish(pixel_blur *blur, uint8_t *target) {
+    box_blur *b = (box_blur *)blur;
+    b->target = target;
+    b->written = 0;
+    while (b->written == 0 && b->repeated < PASSES * b->reach) {
+        int pass = (int)(b->repeated++ / b->reach);
+        feed(b, pass, b->boxes[pass].ring + (b->rows.height - 1) % b->kept_rows * b->samples);
+    }
+}
+
+static void release(pixel_blur *blur) {
+    box_blur *b = (box_blur *)blur;
+    for (int pass = 0; pass < PASSES; pass++) {
+        free(b->boxes[pass].ring);
+        free(b->boxes[pass].sums);
+        free(b->boxes[pass].averages);
+    }
+    free(b->edged);
+    free(b);
+}
+
+pixel_blur *pixel_blur_boxes(pixel_rows rows, uint32_t reach, float inner, float outer) {
+    box_blur *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    *b = (box_blur){.calls = {take, finish, release},
+                    .rows = rows,
+                    .samples = rows.width * 4,
+                    .kept_rows = rows.height < 2ull * reach ? rows.height : 2ull * reach,
+                    .reach = reach,
+                    .weights = {.inner = inner, .outer = outer}};
     uint64_t padded = b->samples + 8 * b->reach;
-    uint16_t *rows = calloc(4 * padded, sizeof *rows);
-    if (!rows) return -1;
-    /* Two rows go through each box together, from one pair of buffers to the other. */
-    uint16_t *buffers[2][2];
-    for (int i = 0; i < 4; i++) buffers[i / 2][i % 2] = rows + i * padded + 4 * b->reach;
-    for (uint64_t y = 0; y < b->height; y += 2) {
-        uint64_t pair = b->height - y < 2 ? 1 : 2;
-        for (uint64_t i = 0; i < pair; i++) {
-            pixel_work_load(source + (y + i) * source_stride, buffers[0][i], b->width, b->channels, b->bits, b->alpha);
-        }
-        int from = 0;
-        for (int pass = 0; pass < PASSES; pass++) {
-            for (uint64_t i = 0; i < pair; i++) repeat_edges(buffers[from][i], b->width, b->reach);
-            box_along(buffers[from][0], buffers[from][pair - 1], buffers[!from][0], buffers[!from][pair - 1], b->width,
-                      b->reach, b->weights);
-            from = !from;
-        }
-        for (uint64_t i = 0; i < pair; i++) feed(b, 0, buffers[from][i]);
-    }
-    free(rows);
+    b->edged = calloc(4 * padded, sizeof *b->edged);
+    int has_memory = b->edged != NULL;
     for (int pass = 0; pass < PASSES; pass++) {
-        const uint16_t *last = b->boxes[pass].ring + (b->height - 1) % b->kept_rows * b->samples;
-        for (uint64_t i = 0; i < b->reach; i++) feed(b, pass, last);
+        column_box *column = &b->boxes[pass];
+        column->ring = calloc(b->kept_rows, b->samples * sizeof *column->ring);
+        column->sums = calloc(b->samples, sizeof *column->sums);
+        column->averages = calloc(b->samples, sizeof *column->averages);
+        has_memory = has_memory && column->ring && column->sums && column->averages;
     }
-    return 0;
-}
-
-int32_t pixel_box_blur(const void *source, uint64_t source_stride, void *target, uint64_t target_stride,
-                       uint64_t width, uint64_t height, uint32_t channels, uint32_t bits, uint32_t alpha,
-                       uint32_t reach, float inner, float outer) {
-    blur b = {.samples = width * 4,
-              .kept_rows = height < 2ull * reach ? height : 2ull * reach,
-              .height = height,
-              .reach = reach,
-              .weights = {.inner = inner, .outer = outer},
-              .target = target,
-              .target_stride = target_stride,
-              .width = width,
-              .channels = channels,
-              .bits = bits,
-              .alpha = alpha};
-    int32_t result = 0;
-    for (int pass = 0; pass < PASSES; pass++) {
-        column_box *column = &b.boxes[pass];
-        column->ring = calloc(b.kept_rows, b.samples * sizeof *column->ring);
-        column->sums = calloc(b.samples, sizeof *column->sums);
-        column->averages = calloc(b.samples, sizeof *column->averages);
-        if (!column->ring || !column->sums || !column->averages) result = -1;
+    if (!has_memory) {
+        release(&b->calls);
+        return NULL;
     }
-    if (result == 0) result = run(&b, source, source_stride);
-    for (int pass = 0; pass < PASSES; pass++) {
-        free(b.boxes[pass].ring);
-        free(b.boxes[pass].sums);
-        free(b.boxes[pass].averages);
-    }
-    return result;
+    for (int i = 0; i < 4; i++) b->buffers[i / 2][i % 2] = b->edged + i * padded + 4 * b->reach;
+    return &b->calls;
 }

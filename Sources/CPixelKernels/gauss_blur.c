@@ -1,8 +1,7 @@
 /* gauss_blur.c - a small kernel in each direction. SPDX-License-Identifier: Apache-2.0 */
-#include "gauss_blur.h"
-
 #include <stdlib.h>
 
+#include "blur_calls.h"
 #include "vectors.h"
 #include "work_rows.h"
 
@@ -60,39 +59,69 @@ static void weigh_rows(const uint16_t *const *rows, const float *weights, uint64
     weigh(rows, weights, reach, to, count);
 }
 
-/* Repeats the edge pixels of a row on both sides. */
-static void repeat_edges(uint16_t *row, uint64_t count, uint64_t reach) {
-    for (uint64_t x = 1; x <= reach; x++) memcpy(row - 4 * x, row, 8);
-    for (uint64_t x = 0; x < reach; x++) memcpy(row + 4 * (count + x), row + 4 * (count - 1), 8);
+typedef struct {
+    pixel_blur calls;
+    pixel_rows rows;
+    uint64_t samples, taps, kept_rows, reach;
+    /* The horizontally weighted rows, the input row with its edges, and the output row. */
+    uint16_t *ring, *row, *result;
+    uint64_t taken, written;
+    float weights[MOST_REACH + 1];
+} gauss_blur;
+
+/* Writes the row `reach` rows above the latest one, or above its repetition. */
+static void write_row(gauss_blur *b, uint8_t *target) {
+    const uint16_t *down[2 * MOST_REACH + 1];
+    for (uint64_t k = 0; k < b->taps; k++) {
+        uint64_t index = b->written + k < b->reach ? 0 : b->written + k - b->reach;
+        if (index >= b->rows.height) index = b->rows.height - 1;
+        down[k] = b->ring + index % b->kept_rows * b->samples;
+    }
+    weigh_rows(down, b->weights, b->reach, b->result, b->samples);
+    pixel_work_store(b->result, target, b->rows.width, b->rows.channels, b->rows.bits, b->rows.alpha);
+    b->written++;
 }
 
-int32_t pixel_gauss_blur(const void *source, uint64_t source_stride, void *target, uint64_t target_stride,
-                         uint64_t width, uint64_t height, uint32_t channels, uint32_t bits, uint32_t alpha,
-                         const float *weights, uint32_t reach) {
-    if (reach > MOST_REACH) return -1;
-    const uint64_t samples = (width * 4 + BLOCK - 1) / BLOCK * BLOCK, taps = 2ull * reach + 1;
-    const uint64_t kept_rows = height < taps ? height : taps;
-    /* The horizontally weighted rows, the input row with its edges, and the output row. */
-    uint16_t *ring = calloc((kept_rows + 2) * samples + 8ull * reach, sizeof *ring);
-    if (!ring) return -1;
-    uint16_t *row = ring + kept_rows * samples + 4 * reach, *result = row + samples + 4 * reach;
-    const uint16_t *along[2 * MOST_REACH + 1], *down[2 * MOST_REACH + 1];
-    for (uint64_t k = 0; k < taps; k++) along[k] = row + 4 * k - 4 * reach;
-    for (uint64_t y = 0; y < height + reach; y++) {
-        if (y < height) {
-            pixel_work_load((const uint8_t *)source + y * source_stride, row, width, channels, bits, alpha);
-            repeat_edges(row, width, reach);
-            weigh_rows(along, weights, reach, ring + y % kept_rows * samples, samples);
-        }
-        if (y < reach) continue;
-        for (uint64_t k = 0; k < taps; k++) {
-            uint64_t index = y + k < 2ull * reach ? 0 : y + k - 2ull * reach;
-            if (index >= height) index = height - 1;
-            down[k] = ring + index % kept_rows * samples;
-        }
-        weigh_rows(down, weights, reach, result, samples);
-        pixel_work_store(result, (uint8_t *)target + (y - reach) * target_stride, width, channels, bits, alpha);
+static uint32_t take(pixel_blur *blur, const uint8_t *source, uint32_t count, uint8_t *target, uint64_t stride) {
+    gauss_blur *b = (gauss_blur *)blur;
+    const uint16_t *along[2 * MOST_REACH + 1];
+    for (uint64_t k = 0; k < b->taps; k++) along[k] = b->row + 4 * k - 4 * b->reach;
+    uint32_t written = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        pixel_work_load(source + i * stride, b->row, b->rows.width, b->rows.channels, b->rows.bits, b->rows.alpha);
+        repeat_edges(b->row, b->rows.width, b->reach);
+        weigh_rows(along, b->weights, b->reach, b->ring + b->taken % b->kept_rows * b->samples, b->samples);
+        b->taken++;
+        if (b->taken > b->reach) write_row(b, target + written++ * stride);
     }
-    free(ring);
-    return 0;
+    return written;
+}
+
+static void finish(pixel_blur *blur, uint8_t *target) { write_row((gauss_blur *)blur, target); }
+
+static void release(pixel_blur *blur) {
+    free(((gauss_blur *)blur)->ring);
+    free(blur);
+}
+
+pixel_blur *pixel_blur_weights(pixel_rows rows, const float *weights, uint32_t reach) {
+    if (reach > MOST_REACH) return NULL;
+    gauss_blur *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    const uint64_t taps = 2ull * reach + 1, samples = (rows.width * 4 + BLOCK - 1) / BLOCK * BLOCK;
+    b->calls = (pixel_blur){take, finish, release};
+    b->rows = rows;
+    b->samples = samples;
+    b->taps = taps;
+    b->kept_rows = rows.height < taps ? rows.height : taps;
+    b->reach = reach;
+    memcpy(b->weights, weights, (reach + 1) * sizeof *weights);
+    b->ring = calloc((b->kept_rows + 2) * samples + 8ull * reach, sizeof *b->ring);
+    if (!b->ring) {
+        release(&b->calls);
+        return NULL;
+    }
+    b->row = b->ring + b->kept_rows * samples + 4 * reach;
+    b->result = b->row + samples + 4 * reach;
+    return &b->calls;
 }

@@ -59,10 +59,10 @@ void pixel_color_curve(uint16_t *work, uint64_t count, const uint16_t *table);
 /*
  * Computes a row of a rotated image: samples a work image along a line, bilinearly; outside the image is transparent.
  *
- * x, y: position of the first sample, in pixels; 0.5 is the center of the first pixel. step_x, step_y: distance to the
- * next sample. stride: in bytes.
+ * x, y: position of the first sample of the row, in pixels; 0.5 is the center of the first pixel. step_x, step_y:
+ * distance to the next sample. start: the first sample to compute, the first of work. stride: in bytes.
  */
 void pixel_sample_line(const uint16_t *image, uint64_t stride, int64_t width, int64_t height, double x, double y,
-                       double step_x, double step_y, uint16_t *work, uint64_t count);
+                       double step_x, double step_y, uint64_t start, uint16_t *work, uint64_t count);
 
 #endif

@@ -48,10 +48,6 @@ enum EncodingContent {
 extension RowImage {
     /// Returns the whole image in memory.
     func whole() throws(CoderError) -> DecodedImage {
-        let pixels = try PixelBufferPool.shared.take(rows.size, rows.format, clean: false)
-        for y in 0..<rows.size.height {
-            try rows.withRow(y) { row throws(CoderError) in pixels.withMutableRow(y) { $0.copy(row) } }
-        }
-        return DecodedImage(info: info, pixels: pixels, metadata: metadata, format: format, coder: coder)
+        return DecodedImage(info: info, pixels: try rows.collected(), metadata: metadata, format: format, coder: coder)
     }
 }

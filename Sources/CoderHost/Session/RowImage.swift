@@ -24,19 +24,21 @@ public struct RowImage {
 extension DecodeSession {
     /// Returns the image in rows with options; nil if it must be in memory as a whole.
     ///
-    /// This is the case if the coder does not deliver bands, or if more changes than the size.
+    /// This is the case if the coder does not deliver bands, or if a change needs the whole image: a turn, a crop by
+    /// content, or a box with padding.
     public func rowImage(_ options: DecodeOptions) throws(CoderError) -> RowImage? {
         try rowImage(try shape(options))
     }
 
     /// Returns the image in rows; nil if it must be in memory as a whole.
     package func rowImage(_ shape: ImageShape) throws(CoderError) -> RowImage? {
-        guard info.decodesRows, !shape.hasSteps, try isWhole() else { return nil }
+        guard info.decodesRows, try isWhole() else { return nil }
         let (target, how) = (shape.reduced, shape.options.resampling)
-        let rows: any RowSource =
-            target == info.size
-            ? try decodedRows(scaledTo: nil)
-            : try ResampledRows(decodedRows(scaledTo: try scaledSize(for: target, how)), to: target, how)
+        let isReduced = shape.part == nil && target != info.size
+        let decoded = try decodedRows(scaledTo: isReduced ? try scaledSize(for: target, how) : nil)
+        var notes = ShapeNotes()
+        guard let rows = try shape.apply(to: decoded, &notes) else { return nil }
+        for warning in notes.warnings { context.warn(warning) }
         var (info, metadata) = (info, try settledMetadata())
         shape.describe(&info, &metadata, rows.size, rows.format)
         return RowImage(info: info, metadata: metadata, rows: rows, format: format, coder: coder.id)

@@ -19,9 +19,18 @@ struct ColorStep: Sendable {
 
     /// Returns converted pixels, and the reason if the source's profile could not be used.
     func convert(_ pixels: PixelBuffer) throws(CoderError) -> (PixelBuffer, warning: String?) {
-        let transform = try ColorTransformCache.shared.transform(
-            from: source, pixels.format, to: target, format(of: pixels.format))
+        let transform = try transform(of: pixels.format)
         return (try transform.convert(pixels), transform.warning)
+    }
+
+    /// Returns converted rows, and the reason if the source's profile could not be used.
+    func convert(_ rows: any RowSource) throws(CoderError) -> (any RowSource, warning: String?) {
+        let transform = try transform(of: rows.format)
+        return (try rows.converted(by: transform), transform.warning)
+    }
+
+    private func transform(of pixels: PixelFormat) throws(CoderError) -> ColorTransform {
+        try ColorTransformCache.shared.transform(from: source, pixels, to: target, format(of: pixels))
     }
 
     /// Updates the properties and metadata of an image for converted pixels.

@@ -6,21 +6,21 @@ import ImageProcessing
 /// Stills, frames of animations, truncated images and rows share it, so a decode option is applied here alone.
 package struct ImageShape: Sendable {
     /// The size of the stored image.
-    private let stored: PixelSize
+    let stored: PixelSize
     /// The part of the stored image to keep; nil for all of it.
     let part: PixelRect?
     /// The size to which it is resized before it is turned upright.
     package let reduced: PixelSize
     /// Whether the result is upright.
     var isUpright: Bool { options.appliesOrientation }
-    private let turn: Orientation
+    let turn: Orientation
     /// The size of the result before the transformer, after crop or padding.
-    private let boxSize: PixelSize
-    private let colors: ColorStep?
+    let boxSize: PixelSize
+    let colors: ColorStep?
     let options: DecodeOptions
     /// The warning if the region was cut at the edge of the image.
     let warning: String?
-    private let finish: ImageFinish
+    let finish: ImageFinish
 
     /// Plans the steps for one image.
     ///
@@ -84,7 +84,7 @@ package struct ImageShape: Sendable {
     /// All sizes that take memory.
     var sizes: [PixelSize] { [reduced, boxSize, size] }
 
-    /// Whether pixels change after they are resized; otherwise each row can be delivered as soon as it is decoded.
+    /// Whether pixels change other than by a new size.
     var hasSteps: Bool {
         part != nil || turn != .up || colors != nil || !finish.isEmpty || (turn.applied(to: reduced)) != boxSize
     }
@@ -112,6 +112,9 @@ package struct ImageShape: Sendable {
         return pixels
     }
 
+    /// The size of the pixels before all steps: of the image, or of its part.
+    package var decodedSize: PixelSize { part?.size ?? stored }
+
     private func boxed(_ pixels: PixelBuffer, _ notes: inout ShapeNotes) throws(CoderError) -> PixelBuffer {
         if pixels.size == boxSize { return pixels }
         if isPadded { return try padded(pixels) }
@@ -122,7 +125,7 @@ package struct ImageShape: Sendable {
         return try PixelConverter.cropped(pixels, to: window)
     }
 
-    private var isPadded: Bool { if case .box(_, .contain, _) = options.size { true } else { false } }
+    var isPadded: Bool { if case .box(_, .contain, _) = options.size { true } else { false } }
 
     /// Centers the image in a box, on the background color or on transparent pixels.
     private func padded(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
@@ -171,7 +174,7 @@ struct ShapeNotes {
 
 extension PixelFormat {
     /// The same format without alpha.
-    fileprivate var opaque: PixelFormat {
+    var opaque: PixelFormat {
         PixelFormat(channels == .grayAlpha ? .gray : .rgb, bits: bits, numeric: numeric)
     }
 }

@@ -315,7 +315,7 @@ package final class ConvertJob: Sendable {
     private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
         if selection.frame != nil || selection.allowsIncomplete || encode.needsWholeImage { return nil }
         let session = decoding.session
-        guard (session.info.size.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
+        guard (decoding.shape.decodedSize.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
         else { return nil }
         selection.keep(&image.metadata, &image.info)
         return image

@@ -15,3 +15,15 @@ func turnPixels(_ source: PixelBuffer, into target: PixelBuffer, _ orientation: 
         }
     }
 }
+
+/// Copies the pixels of a row in reverse order.
+func mirrorPixels(_ source: RawSpan, into target: inout MutableRawSpan, bytesPerPixel: Int) {
+    precondition(source.byteCount == target.byteCount && source.byteCount % bytesPerPixel == 0)
+    unsafe source.withUnsafeBytes { from in
+        unsafe target.withUnsafeMutableBytes { to in
+            unsafe pixel_turn(
+                from.baseAddress, 0, to.baseAddress, 0, UInt64(from.count / bytesPerPixel), 1, UInt32(bytesPerPixel),
+                UInt32(Orientation.upMirrored.rawValue))
+        }
+    }
+}

@@ -16,34 +16,10 @@ extension PixelFormat {
 
 extension PixelBuffer {
     /// Reads row `y` into the start of a work row; CMYK samples are copied unchanged.
-    func loadWork(_ y: Int, into work: inout [UInt16]) {
-        precondition(work.count >= size.width * 4 && format.numeric == .unorm)
-        let (count, format) = (UInt64(size.width), format)
-        withRow(y) { row in
-            unsafe row.withUnsafeBytes { row in
-                unsafe work.withUnsafeMutableBufferPointer { work in
-                    unsafe pixel_work_load(
-                        row.baseAddress, work.baseAddress, count, UInt32(format.channels.rawValue),
-                        UInt32(format.bits), UInt32(format.alpha.rawValue))
-                }
-            }
-        }
-    }
+    func loadWork(_ y: Int, into work: inout [UInt16]) { withRow(y) { WorkRow.load($0, format, into: &work) } }
 
     /// Writes row `y` from the start of a work row.
-    func storeWork(_ y: Int, from work: [UInt16]) {
-        precondition(work.count >= size.width * 4 && format.numeric == .unorm)
-        let (count, format) = (UInt64(size.width), format)
-        withMutableRow(y) { row in
-            unsafe row.withUnsafeMutableBytes { row in
-                unsafe work.withUnsafeBufferPointer { work in
-                    unsafe pixel_work_store(
-                        work.baseAddress, row.baseAddress, count, UInt32(format.channels.rawValue),
-                        UInt32(format.bits), UInt32(format.alpha.rawValue))
-                }
-            }
-        }
-    }
+    func storeWork(_ y: Int, from work: [UInt16]) { withMutableRow(y) { WorkRow.store(work, format, into: &$0) } }
 
     /// Blends a work row onto part of row `y` of an image of work rows.
     ///
@@ -80,6 +56,32 @@ extension PixelBuffer {
 
 /// Operations on whole work rows.
 enum WorkRow {
+    /// Reads a row into the start of a work row; CMYK samples are copied unchanged.
+    static func load(_ row: RawSpan, _ format: PixelFormat, into work: inout [UInt16]) {
+        let count = row.byteCount / format.bytesPerPixel
+        precondition(work.count >= count * 4 && format.numeric == .unorm)
+        unsafe row.withUnsafeBytes { row in
+            unsafe work.withUnsafeMutableBufferPointer { work in
+                unsafe pixel_work_load(
+                    row.baseAddress, work.baseAddress, UInt64(count), UInt32(format.channels.rawValue),
+                    UInt32(format.bits), UInt32(format.alpha.rawValue))
+            }
+        }
+    }
+
+    /// Writes a row from the start of a work row.
+    static func store(_ work: [UInt16], _ format: PixelFormat, into row: inout MutableRawSpan) {
+        let count = row.byteCount / format.bytesPerPixel
+        precondition(work.count >= count * 4 && format.numeric == .unorm)
+        unsafe row.withUnsafeMutableBytes { row in
+            unsafe work.withUnsafeBufferPointer { work in
+                unsafe pixel_work_store(
+                    work.baseAddress, row.baseAddress, UInt64(count), UInt32(format.channels.rawValue),
+                    UInt32(format.bits), UInt32(format.alpha.rawValue))
+            }
+        }
+    }
+
     static func filled(with color: RGBAColor, count: Int) -> [UInt16] {
         let alpha = UInt32(color.alpha) * 257
         func premultiplied(_ value: UInt8) -> UInt16 { UInt16((UInt32(value) * 257 * alpha + 32_767) / 65_535) }
@@ -119,18 +121,20 @@ enum WorkRow {
     /// Samples an image of work rows along a line, bilinearly; outside the image pixels are transparent.
     ///
     /// - Parameters:
-    ///   - start: the position of the first sample; the center of the first pixel is at (0.5, 0.5).
+    ///   - start: the position of the first sample of the row; the center of the first pixel is at (0.5, 0.5).
     ///   - step: the distance from one sample to the next.
+    ///   - columns: the samples to compute, from the start of `work`.
     static func sample(
-        _ image: PixelBuffer, from start: (x: Double, y: Double), step: (x: Double, y: Double),
+        _ image: PixelBuffer, from start: (x: Double, y: Double), step: (x: Double, y: Double), _ columns: Range<Int>,
         into work: inout [UInt16]
     ) {
         precondition(image.format == .work && image.stride % 2 == 0)
+        precondition(columns.lowerBound >= 0 && columns.count * 4 <= work.count)
         unsafe image.withUnsafeMutableBytes { bytes in
             unsafe pixel_sample_line(
                 bytes.baseAddress?.assumingMemoryBound(to: UInt16.self), UInt64(image.stride),
-                Int64(image.size.width), Int64(image.size.height), start.x, start.y, step.x, step.y, &work,
-                UInt64(work.count / 4))
+                Int64(image.size.width), Int64(image.size.height), start.x, start.y, step.x, step.y,
+                UInt64(columns.lowerBound), &work, UInt64(columns.count))
         }
     }
 }

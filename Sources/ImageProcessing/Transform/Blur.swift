@@ -5,7 +5,7 @@ public import ImageModel
 ///
 /// Works on premultiplied 16-bit values and repeats edge pixels outside the image. From a radius of 4 on, three box
 /// blurs in each direction with the same standard deviation replace the Gaussian.
-public struct Blur: ImageTransformer, Hashable {
+public struct Blur: RowTransformer, Hashable {
     /// The standard deviation, 0 … 1000; 0 leaves the image unchanged.
     ///
     /// - Units: pixels
@@ -22,12 +22,17 @@ public struct Blur: ImageTransformer, Hashable {
 
     /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        let rows = try blurred(BufferRows(buffer))
+        return radius == 0 ? buffer : try rows.collected()
+    }
+
+    /// Returns the transformed rows.
+    package func rows(of source: any RowSource) throws(CoderError) -> (any RowSource)? { try blurred(source) }
+
+    private func blurred(_ source: any RowSource) throws(CoderError) -> any RowSource {
         try check(radius, "a blur radius", in: Self.range)
-        try buffer.format.checkWorkable("the blur")
-        if radius == 0 { return buffer }
-        let result = try PixelBufferPool.shared.take(buffer.size, buffer.format, clean: false)
-        try blurPixels(buffer, into: result, with: BlurKernel(radius))
-        return result
+        try source.format.checkWorkable("the blur")
+        return radius == 0 ? source : try BlurredRows(source, BlurKernel(radius))
     }
 
     private static let range = 0.0...1000.0

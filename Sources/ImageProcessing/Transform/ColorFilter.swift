@@ -5,7 +5,7 @@ public import ImageModel
 ///
 /// Filters work on the stored values without alpha. Those named after light use linear values, taken as sRGB. CMYK
 /// becomes RGB.
-public enum ColorFilter: ImageTransformer, Hashable {
+public enum ColorFilter: RowTransformer, Hashable {
     /// 1 − c
     case invert
     /// 1 − c of the linear light, which makes dark colors brighter than ``invert`` does.
@@ -46,14 +46,22 @@ public enum ColorFilter: ImageTransformer, Hashable {
 
     /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        try filtered(BufferRows(buffer)).collected()
+    }
+
+    /// Returns the transformed rows.
+    package func rows(of source: any RowSource) throws(CoderError) -> (any RowSource)? { try filtered(source) }
+
+    private func filtered(_ source: any RowSource) throws(CoderError) -> any RowSource {
         try checkParameters()
-        let image = try buffer.workable("the color filter")
         if let table = lightTable {
-            return try image.mapRows(to: image.format) { WorkRow.apply(table, to: &$0) }
+            return try source.mappedWork("the color filter", format: { $0 }) { WorkRow.apply(table, to: &$0) }
         }
-        let format: PixelFormat = if case .sepia = self { image.format.withColors } else { image.format }
         let matrix = matrix.map(Float.init)
-        return try image.mapRows(to: format) { WorkRow.apply(matrix, to: &$0) }
+        let addsColors = if case .sepia = self { true } else { false }
+        return try source.mappedWork("the color filter", format: { addsColors ? $0.withColors : $0 }) {
+            WorkRow.apply(matrix, to: &$0)
+        }
     }
 
     private func checkParameters() throws(CoderError) {

@@ -1,7 +1,7 @@
 public import ImageModel
 
 /// Mirrors an image by moving pixels, in every format.
-public struct Flipping: ImageTransformer, Hashable {
+public struct Flipping: RowTransformer, Hashable {
     /// Whether left and right are exchanged.
     package var isHorizontal: Bool
     /// Whether top and bottom are exchanged.
@@ -29,5 +29,11 @@ public struct Flipping: ImageTransformer, Hashable {
             case (true, true): .down
             }
         return try PixelConverter.upright(buffer, orientation)
+    }
+
+    /// Returns the transformed rows; nil if top and bottom are exchanged.
+    package func rows(of source: any RowSource) throws(CoderError) -> (any RowSource)? {
+        if isVertical { return nil }
+        return isHorizontal ? try source.mirrored() : source
     }
 }

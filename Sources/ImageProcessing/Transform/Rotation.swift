@@ -62,19 +62,36 @@ public struct Rotation: ImageTransformer, Hashable {
         let image = try buffer.workable("the rotation")
         let source = try image.mapRows(to: .work) { _ in }
         let result = try PixelBufferPool.shared.take(canvas, image.format.withAlpha, clean: false)
-        var work = [UInt16](repeating: 0, count: canvas.width * 4)
+        var work = [UInt16](repeating: 0, count: Self.block.width * 4)
         let (cosine, sine) = (cos(angle), sin(angle))
-        for y in 0..<canvas.height {
-            let x = 0.5 - Double(canvas.width) / 2
-            let y0 = Double(y) + 0.5 - Double(canvas.height) / 2
-            // y grows downwards, so this is the inverse of a counterclockwise rotation.
-            let start = (
-                x: x * cosine - y0 * sine + Double(buffer.size.width) / 2,
-                y: x * sine + y0 * cosine + Double(buffer.size.height) / 2
-            )
-            WorkRow.sample(source, from: start, step: (cosine, sine), into: &work)
-            result.storeWork(y, from: work)
+        let pixel = result.format.bytesPerPixel
+        for (columns, rows) in Self.blocks(of: canvas) {
+            for y in rows {
+                let x = 0.5 - Double(canvas.width) / 2
+                let y0 = Double(y) + 0.5 - Double(canvas.height) / 2
+                // y grows downwards, so this is the inverse of a counterclockwise rotation.
+                let start = (
+                    x: x * cosine - y0 * sine + Double(buffer.size.width) / 2,
+                    y: x * sine + y0 * cosine + Double(buffer.size.height) / 2
+                )
+                WorkRow.sample(source, from: start, step: (cosine, sine), columns, into: &work)
+                result.withMutableRow(y) { row in
+                    var part = row._mutatingExtracting(columns.lowerBound * pixel..<columns.upperBound * pixel)
+                    WorkRow.store(work, result.format, into: &part)
+                }
+            }
         }
         return result
+    }
+
+    /// Blocks keep the source rows under a line of samples in the caches, which whole rows of large images exceed.
+    private static let block = PixelSize(256, 64)
+
+    private static func blocks(of size: PixelSize) -> [(columns: Range<Int>, rows: Range<Int>)] {
+        stride(from: 0, to: size.height, by: block.height).flatMap { y in
+            stride(from: 0, to: size.width, by: block.width).map { x in
+                (x..<min(x + block.width, size.width), y..<min(y + block.height, size.height))
+            }
+        }
     }
 }

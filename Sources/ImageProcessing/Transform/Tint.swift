@@ -4,7 +4,7 @@ public import ImageModel
 ///
 /// A gray image becomes RGB if the color is not gray. An image without alpha gets an alpha channel if the mode can make
 /// pixels transparent.
-public struct Tint: ImageTransformer, Hashable {
+public struct Tint: RowTransformer, Hashable {
     /// The color.
     package var color: RGBAColor
     /// The blend mode; ``BlendMode/sourceIn`` fills the image's shape with the color.
@@ -27,11 +27,22 @@ public struct Tint: ImageTransformer, Hashable {
 
     /// Returns the transformed image.
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        let image = try buffer.workable("the tint")
-        var format = image.format
-        if !color.isGray { format = format.withColors }
-        if !blendMode.keepsOpaque(sourceIsOpaque: color.alpha == 255) { format = format.withAlpha }
-        let source = WorkRow.filled(with: color, count: image.size.width)
-        return try image.mapRows(to: format) { WorkRow.blend(&$0, source, blendMode) }
+        try tinted(BufferRows(buffer)).collected()
+    }
+
+    /// Returns the transformed rows.
+    package func rows(of source: any RowSource) throws(CoderError) -> (any RowSource)? { try tinted(source) }
+
+    private func tinted(_ source: any RowSource) throws(CoderError) -> any RowSource {
+        let color = WorkRow.filled(with: color, count: source.size.width)
+        let (addsColors, addsAlpha) = (
+            !self.color.isGray, !blendMode.keepsOpaque(sourceIsOpaque: self.color.alpha == 255)
+        )
+        return try source.mappedWork("the tint") { format in
+            let colored = addsColors ? format.withColors : format
+            return addsAlpha ? colored.withAlpha : colored
+        } _: { [blendMode] in
+            WorkRow.blend(&$0, color, blendMode)
+        }
     }
 }
