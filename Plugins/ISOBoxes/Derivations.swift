@@ -96,7 +96,8 @@ package final class Derivations {
         table.sources("auxl", to: id).filter { Self.alphaKinds.contains(table.auxiliaryKind(of: $0) ?? "") }.count
     }
 
-    private static let alphaKinds: Set<String> = [
+    /// The kinds of auxiliary images and tracks that are an alpha channel.
+    package static let alphaKinds: Set<String> = [
         "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
     ]
 
@@ -190,8 +191,11 @@ package final class Derivations {
     }
 
     private func checkConfiguration(of id: UInt32) throws(CoderError) {
+        if let damage = table.items[id]?.damage { throw damage }
+        try checkSupport(of: id)
         for property in table.properties(of: id) {
             switch property {
+            case .damaged(let error): throw error
             case .extent(let size): try checkWhole(size, of: id)
             case .hevc(let configuration):
                 try checkCoded(configuration.sizes.longest, of: id)
@@ -199,6 +203,19 @@ package final class Derivations {
             case .av1(let configuration): if let size = configuration.coded { try checkCoded(size, of: id) }
             default: break
             }
+        }
+    }
+
+    /// Refuses an item with a property that decides about its pixels in a way that no decoder here implements.
+    ///
+    /// - Source: ISO/IEC 23008-12 sections 6.4.9 (`pred`) and 9.3 (essential properties).
+    private func checkSupport(of id: UInt32) throws(CoderError) {
+        for association in table.items[id]?.properties ?? [] where association.isEssential {
+            let type = table.propertyBoxes[association.index].type
+            if !ItemProperty.understood.contains(type) { throw .unsupported("the essential property '\(type)'") }
+        }
+        if !table.targets("pred", from: id).isEmpty {
+            throw .unsupported("an image predicted from other images ('pred')")
         }
     }
 

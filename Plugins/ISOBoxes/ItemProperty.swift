@@ -17,6 +17,18 @@ package enum ItemProperty {
     case hevc(HEVCConfiguration)
     case av1(AV1Configuration)
     case other(FourCC)
+    /// A property that could not be read; only an item that has it is damaged.
+    case damaged(CoderError)
+
+    /// Properties that a reader may show the item with: applied here or by a library, or without effect on pixels.
+    ///
+    /// Any other essential property changes the image in an unknown way.
+    ///
+    /// - Source: ISO/IEC 23008-12:2022 section 6.5; AV1 Image File Format 1.1 section 2.3.
+    package static let understood: Set<FourCC> = [
+        "a1lx", "a1op", "altt", "amve", "auxC", "av1C", "cclv", "clap", "clli", "colr", "hvcC", "imir", "irot", "ispe",
+        "lsel", "mdcv", "ndwt", "pasp", "pixi", "reve", "udes",
+    ]
 
     /// Whether the property rotates, mirrors or crops.
     package var isTransform: Bool {

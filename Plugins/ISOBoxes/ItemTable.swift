@@ -20,6 +20,8 @@ package struct Item {
     package var contentEncoding = ""
     package var extents: [ItemExtent] = []
     package var properties: [ItemAssociation] = []
+    /// The reason why the item cannot be used; other items of the file can.
+    package var damage: CoderError?
 
     /// Whether libheif 1.15 decodes it, or would try to.
     package var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
@@ -154,6 +156,7 @@ package struct ItemTable {
     ///
     /// - Throws: `.needsInput` or `.truncated` if the source ends before them, `.limitExceeded` above `limit`.
     package func data(of id: UInt32, from source: ByteSource, limit: Int) throws(CoderError) -> [UInt8] {
+        if let damage = items[id]?.damage { throw damage }
         var joined: [UInt8] = []
         for extent in items[id]?.extents ?? [] {
             let range = try place(extent, in: source)
@@ -171,6 +174,7 @@ package struct ItemTable {
 
     /// The bytes of an item.
     package func byteCount(of id: UInt32, in source: ByteSource) throws(CoderError) -> Int {
+        if let damage = items[id]?.damage { throw damage }
         var count = 0
         for extent in items[id]?.extents ?? [] { count += try place(extent, in: source).count }
         return count
@@ -267,16 +271,22 @@ extension ItemTable {
             _ = try fields.u16()
             let base = try fields.uint(baseSize)
             var extents: [ItemExtent] = []
+            var damage: CoderError?
             let count = try fields.u16()
             if count > Self.maxExtents {
-                throw .limit("extents of an item", allowed: Self.maxExtents, requested: count)
+                damage = .limit("extents of an item", allowed: Self.maxExtents, requested: count)
+                try fields.skip(count * (offsetSize + lengthSize))
+            } else {
+                for _ in 0..<count {
+                    let (offset, overflow) = base.addingReportingOverflow(try fields.uint(offsetSize))
+                    if overflow { damage = .corrupt("the position of an item overflows") }
+                    extents.append(ItemExtent(method: method, offset: offset, length: try fields.uint(lengthSize)))
+                }
             }
-            for _ in 0..<count {
-                let (offset, overflow) = base.addingReportingOverflow(try fields.uint(offsetSize))
-                guard !overflow else { throw .corrupt("the position of an item overflows") }
-                extents.append(ItemExtent(method: method, offset: offset, length: try fields.uint(lengthSize)))
+            try change(id) {
+                $0.extents = damage == nil ? extents : []
+                $0.damage = $0.damage ?? damage
             }
-            try change(id) { $0.extents = extents }
         }
     }
 
@@ -302,7 +312,11 @@ extension ItemTable {
             if box.type == "ipco" {
                 var list = fields.inside(box)
                 while let property = try list.box() {
-                    properties.append(try ItemProperty(property, in: list))
+                    do throws(CoderError) {
+                        properties.append(try ItemProperty(property, in: list))
+                    } catch {
+                        properties.append(.damaged(error))
+                    }
                     propertyBoxes.append(property)
                 }
             } else if box.type == "ipma" {
@@ -315,16 +329,23 @@ extension ItemTable {
             for _ in 0..<(try entry.u32()) {
                 let id = UInt32(try entry.uint(version == 0 ? 2 : 4))
                 var found: [ItemAssociation] = []
+                var damage: CoderError?
                 for _ in 0..<(try entry.u8()) {
                     let field = flags & 1 == 0 ? try entry.u8() : try entry.u16()
                     let essential = flags & 1 == 0 ? 0x80 : 0x8000
                     let index = field & (essential - 1)
                     if index == 0 { continue }
-                    guard index <= properties.count else { throw .corrupt("an item refers to a missing property") }
+                    guard index <= properties.count else {
+                        damage = .corrupt("item \(id) refers to a missing property")
+                        continue
+                    }
                     found.append(ItemAssociation(index: index - 1, isEssential: field & essential != 0))
                 }
                 // The maximum of one list; a second list of an item is added to the first.
-                try change(id) { $0.properties += found.prefix(255 - $0.properties.count) }
+                try change(id) {
+                    $0.properties += found.prefix(255 - $0.properties.count)
+                    $0.damage = $0.damage ?? damage
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ package struct MetadataReader {
         // Many items may refer to the same bytes of a small file.
         var budget = MetadataBudget(session.limits)
         for item in table.sources("cdsc", to: id) {
-            guard let blob = try blob(item) else { continue }
+            guard let blob = try readable(item) else { continue }
             if let reason = budget.refusal(of: "\(blob.kind)", bytes: blob.bytes.count) {
                 session.host.warn(reason)
                 break
@@ -27,27 +27,42 @@ package struct MetadataReader {
         return found
     }
 
+    /// Returns the metadata in an item; nil, with a warning, if the item is damaged.
+    private func readable(_ id: UInt32) throws(CoderError) -> MetadataBlob? {
+        do throws(CoderError) {
+            return try blob(id)
+        } catch {
+            let isDamaged = [.corrupt, .truncated, .unsupportedFeature].contains(error.code)
+            guard isDamaged || table.items[id]?.damage != nil else { throw error }
+            session.host.warn("ignored item \(id), metadata of the image: \(error.message)")
+            return nil
+        }
+    }
+
     /// Returns the metadata in an item; nil if the item has no metadata.
+    ///
+    /// The transforms of the item alone decide how the image is shown, so the orientation in its Exif and XMP becomes
+    /// that of upright pixels.
+    ///
+    /// - Source: ISO/IEC 23008-12 section 7.2.3 (orientation in metadata); MIAF section 7.3.9.
     private func blob(_ id: UInt32) throws(CoderError) -> MetadataBlob? {
         guard let item = table.items[id] else { return nil }
-        if item.type == "Exif" { return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, $0) } }
+        if item.type == "Exif" {
+            return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, Self.upright(exif: $0)) }
+        }
         guard item.type == "mime", item.contentType == "application/rdf+xml" else { return nil }
         guard item.contentEncoding.isEmpty else {
             session.host.warn("ignored XMP with the encoding '\(item.contentEncoding)'")
             return nil
         }
-        return MetadataBlob(.xmp, try data(of: id))
+        return MetadataBlob(.xmp, Self.upright(xmp: try data(of: id)))
     }
 
-    /// The Exif orientation, if its bytes are there already; the decoder does not apply it.
-    package func storedOrientation(of id: UInt32) -> Orientation? {
-        for item in table.sources("cdsc", to: id) where table.items[item]?.type == "Exif" {
-            if let bytes = try? data(of: item), let exif = Self.withoutOffset(bytes) {
-                return ExifOrientation.read(exif)
-            }
-        }
-        return nil
-    }
+    /// Returns Exif data with the orientation of upright pixels; unchanged without an orientation.
+    package static func upright(exif: [UInt8]) -> [UInt8] { ExifOrientation.replacing(exif, with: .up) }
+
+    /// Returns an XMP packet with the orientation of upright pixels; unchanged without an orientation.
+    package static func upright(xmp: [UInt8]) -> [UInt8] { XMPOrientation.replacing(xmp, with: .up) }
 
     /// Skips the offset of the TIFF header and the bytes before that header (often `Exif\0\0`).
     ///

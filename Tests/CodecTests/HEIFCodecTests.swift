@@ -82,12 +82,12 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
     }
 
     @Test(arguments: ["heif/rotated-with-thumbnail-exif-icc.heic", "heif/rotated-with-size-after-the-turn.heic"])
-    func `rotates once, and only reports the Exif orientation`(path: String) throws {
+    func `rotates once, and reports Exif of upright pixels`(path: String) throws {
         let decoder = try heifDecoder(try fixture(path))
         let info = try decoder.readHeader()
         #expect(info.size == PixelSize(120, 200))
         #expect(info.orientationApplied)
-        #expect(info.orientation == .right)
+        #expect(info.orientation == .up)
 
         let stored = PixelSize(200, 120)
         let decoded = try decodeHEIF(try fixture(path))
@@ -98,7 +98,7 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
         #expect(distance <= 6)
 
         let blobs = try decoder.metadata()
-        #expect(blobs.first { $0.kind == .exif }?.bytes == ExifOrientation.blob(.right))
+        #expect(blobs.first { $0.kind == .exif }?.bytes == ExifOrientation.blob(.up))
         let profile = try #require(blobs.first { $0.kind == .icc }?.bytes)
         #expect(profile.count == 132 && Array(profile[36..<40]) == Array("acsp".utf8))
         #expect(info.color.hasProfile)

@@ -31,6 +31,8 @@ struct HandmadeHEIF {
         var method = 0
         var base: UInt64 = 0
         var extents: [(offset: UInt64, length: UInt64)]
+        /// Whether `iloc` lists the item.
+        var isPlaced = true
         /// Property numbers, counted from 1.
         var properties: [UInt8] = [1, 2, 3]
     }
@@ -72,7 +74,8 @@ struct HandmadeHEIF {
 
     private var locations: [UInt8] {
         let head = [UInt8(sizes.offset << 4 | sizes.length), UInt8(sizes.base << 4 | sizes.index)]
-        let entries = items.map { item in
+        let placed = items.filter(\.isPlaced)
+        let entries = placed.map { item in
             Boxes.u16(item.id) + (locationVersion > 0 ? Boxes.u16(item.method) : []) + Boxes.u16(0)
                 + Boxes.number(item.base, sizes.base) + Boxes.u16(item.extents.count)
                 + (sizes == (0, 0, sizes.base, 0) ? [] : item.extents).flatMap { extent in
@@ -81,7 +84,7 @@ struct HandmadeHEIF {
                 }
         }
         return Boxes.full(
-            "iloc", version: UInt8(locationVersion), head + Boxes.u16(items.count) + entries.flatMap { $0 })
+            "iloc", version: UInt8(locationVersion), head + Boxes.u16(placed.count) + entries.flatMap { $0 })
     }
 
     private var types: [UInt8] {

@@ -255,6 +255,20 @@ private func inserting(_ segment: [UInt8], into bytes: [UInt8]) -> [UInt8] {
         try expectOneImage(album.bytes, Self.edits[index].name)
     }
 
+    /// As when a program adds metadata in front of the index, or removes it, and keeps the index.
+    @Test(arguments: [-928, 1, 5000]) func `are found if all of them moved by the same distance`(distance: Int) throws {
+        let whole = try album()
+        var stale = whole
+        stale.edit = { entries in for index in 1...2 { entries[index].offset += distance } }
+        let host = RecordingHost()
+        let decoder = try makeDecoder(stale.bytes, host: host)
+        #expect(try items(decoder).map(\.role) == items(makeDecoder(whole.bytes)).map(\.role))
+        #expect(
+            host.warnings == ["the index of further images (MPF) is stale: the images are found behind the first one"])
+        try decoder.select(item: 2)
+        #expect(try decoder.image().packed == samples("progressive-422.ppm"))
+    }
+
     @Test func `are not listed if the index is inconsistent`() throws {
         var stated = try album()
         stated.count = 0x7FFF_FFFF

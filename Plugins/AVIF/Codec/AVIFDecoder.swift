@@ -5,9 +5,9 @@ public import ImageModel
 
 /// Decodes AVIF: stills with all images of the file, and sequences.
 ///
-/// The decoder applies rotation, mirroring and cropping, which belong to the format. It only reports the Exif
-/// orientation. Every frame is a full canvas that replaces the frame before; the decoder also decodes the frames that
-/// it depends on.
+/// The decoder applies rotation, mirroring and cropping, which belong to the format. They alone decide: the orientation
+/// in Exif and XMP is reported as that of upright pixels. Every frame is a full canvas that replaces the frame before;
+/// the decoder also decodes the frames that it depends on.
 ///
 /// - Source: AV1 Image File Format 1.1; ISO/IEC 23008-12:2022 (HEIF); ISO/IEC 14496-12:2022.
 public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
@@ -50,15 +50,25 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
             let reader = MetadataReader(table: boxes.table, session: session)
             return blobs + (try reader.blobs(of: boxes.images[selected].id, profile: nil))
         }
-        let reader = try metadataReader()
+        let reader: AVIFReader
+        do throws(CoderError) {
+            reader = try metadataReader()
+        } catch {
+            // libavif reads the Exif and XMP items as a whole or not at all.
+            guard error.code == .corrupt || error.code == .truncated, let boxes = file.boxes else { throw error }
+            return blobs
+                + (try MetadataReader(table: boxes.table, session: session).blobs(of: boxes.images[0].id, profile: nil))
+        }
         if let exif = try reader.blob(.exif, limit: limit) {
             if let tiff = Self.tiff(exif) {
-                blobs.append(MetadataBlob(.exif, tiff))
+                blobs.append(MetadataBlob(.exif, MetadataReader.upright(exif: tiff)))
             } else {
                 session.host.warn("ignored Exif data without a TIFF header")
             }
         }
-        if let xmp = try reader.blob(.xmp, limit: limit) { blobs.append(MetadataBlob(.xmp, xmp)) }
+        if let xmp = try reader.blob(.xmp, limit: limit) {
+            blobs.append(MetadataBlob(.xmp, MetadataReader.upright(xmp: xmp)))
+        }
         return blobs
     }
 
@@ -67,43 +77,53 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     private func open() throws(CoderError) -> File {
         if let file { return file }
         let isSequence = try Container.brands(session.source)
-        let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
+        let boxes = ItemBoxes(session)
         let made: File
         do throws(CoderError) {
+            let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
+            if !isSequence, let boxes {
+                try boxes.checkSupport()
+                if boxes.hasUnorderedTiles { return try open(alone: boxes) }
+            }
             let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
             let facts = try explained { () throws(CoderError) in try reader.parse() }
-            let boxes = ItemBoxes(session)
             let item = isSequence ? nil : boxes.map { (id: $0.images[0].id, boxes: $0) }
             let image = try OpenedImage(reader, facts, session, tiles: tiles, item: item)
             let track = isSequence ? Track.shown(in: session.source) : nil
+            for other in isSequence ? Track.otherKinds(in: session.source) : [] {
+                session.host.warn("a track of the kind \(other.kind) is not decoded")
+            }
             made = File(
                 primary: image, info: info(of: image, track, boxes), track: image.frames > 1 ? track : nil,
                 isWhole: true, boxes: boxes)
         } catch {
-            guard let alone = primaryAlone(error, isSequence) else { throw error }
-            made = alone
+            guard error.code == .corrupt || error.code == .truncated, !isSequence, let boxes,
+                let alone = try? open(alone: boxes)
+            else { throw error }
+            session.host.warn("another item of the file is damaged: \(error.message)")
+            return alone
         }
         file = made
         return made
     }
 
-    /// The primary image, if libavif refuses the file because of another item.
-    private func primaryAlone(_ error: CoderError, _ isSequence: Bool) -> File? {
-        guard error.code == .corrupt, !isSequence, let boxes = ItemBoxes(session), boxes.images.count > 1,
-            let image = try? OpenedImage(boxes.images[0].id, in: boxes, session, threads: threads)
-        else { return nil }
-        session.host.warn("another image of the file is damaged: \(error.message)")
-        return File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
+    /// Opens the primary image without the other items of the file.
+    private func open(alone boxes: ItemBoxes) throws(CoderError) -> File {
+        let id = boxes.images[0].id
+        let image = try OpenedImage(id, in: boxes, session, threads: threads)
+        let made = File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
+        file = made
+        return made
     }
 
-    private func info(of image: OpenedImage, _ track: Track?, _ boxes: ItemBoxes?, isFirst: Bool = true) -> ImageInfo {
+    private func info(of image: OpenedImage, _ track: Track?, _ boxes: ItemBoxes?) -> ImageInfo {
         let properties = image.properties
         let isAnimated = image.frames > 1
         let tile = image.grid.map { properties.turns % 2 == 1 ? $0.colors.tile.transposed : $0.colors.tile }
         return ImageInfo(
             size: properties.size, nativeFormat: properties.formats[0], bitDepth: properties.depth,
             hasAlpha: properties.hasAlpha,
-            orientation: isFirst ? storedOrientation() : nil, orientationApplied: true, frameCount: image.frames,
+            orientation: .up, orientationApplied: true, frameCount: image.frames,
             loopCount: isAnimated ? track?.loopCount ?? .unknown : .unknown, isAnimated: isAnimated, isLossy: true,
             color: ColorDescription(codePoints: properties.codePoints, hasProfile: properties.hasProfile),
             hasItems: (boxes?.images.count ?? 1) > 1, tileSize: tile, regionCost: tile == nil ? .whole : .tiles)
@@ -122,14 +142,6 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
             default: throw error.numbered
             }
         }
-    }
-
-    /// The Exif orientation, if its bytes are there already; the decoder does not apply it.
-    private func storedOrientation() -> Orientation? {
-        guard let reader = try? metadataReader(),
-            let exif = try? reader.blob(.exif, limit: session.limits.maxMetadataBytes)
-        else { return nil }
-        return Self.tiff(exif).flatMap(ExifOrientation.read)
     }
 
     /// Reads metadata in a second pass over the boxes: libavif reads Exif and XMP only together with them.
@@ -179,7 +191,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         do throws(CoderError) {
             try session.host.checkCancellation()
             let image = try OpenedImage(boxes.images[index].id, in: boxes, session, threads: threads)
-            let info = info(of: image, nil, boxes, isFirst: false)
+            let info = info(of: image, nil, boxes)
             further = (index, image, info)
             return (image, info)
         } catch {

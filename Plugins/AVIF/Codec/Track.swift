@@ -28,6 +28,45 @@ struct Track {
         return nil
     }
 
+    /// An auxiliary track that is no alpha channel, such as a depth map.
+    struct Other {
+        let kind: String
+        /// The position of the box type in the file.
+        let place: Int
+    }
+
+    private static let mostOthers = 64
+
+    /// Finds auxiliary tracks of other kinds than alpha: libavif takes any auxiliary track for alpha.
+    ///
+    /// - Source: ISO/IEC 23008-12 section 7.5.3 (`auxi`).
+    static func otherKinds(in source: ByteSource) -> [Other] {
+        guard let range = Container.range(of: "moov", in: source),
+            let movie = Container.payload("moov", of: source, atMost: 1 << 28)
+        else { return [] }
+        var cursor = BoxCursor(movie)
+        var found: [Other] = []
+        while found.count < mostOthers {
+            let start = cursor.offset
+            guard let box = cursor.nextBox() else { break }
+            let track = cursor.inside(box)
+            guard box.type == "trak", track.first("tref", "auxl") != nil, let kind = auxiliaryKind(of: track),
+                !Derivations.alphaKinds.contains(kind)
+            else { continue }
+            found.append(Other(kind: kind, place: range.lowerBound + start + 4))
+        }
+        return found
+    }
+
+    /// Returns the kind of an auxiliary track; nil if it declares none.
+    private static func auxiliaryKind(of track: BoxCursor) -> String? {
+        guard var entries = track.first("mdia", "minf", "stbl", "stsd"), entries.skips(8),
+            // The fields of a visual sample entry come first.
+            var entry = entries.first("av01"), entry.skips(78), var box = entry.first("auxi"), box.skips(4)
+        else { return nil }
+        return box.string()
+    }
+
     private init?(_ track: BoxCursor) {
         guard var header = track.first("tkhd"), let (id, duration) = Self.header(&header), id != 0,
             track.first("tref", "auxl") == nil,

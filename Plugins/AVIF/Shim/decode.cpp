@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 struct avif_shim_decoder {
     // Must be the first member: it outlives libavif's decoder.
@@ -20,6 +21,17 @@ struct avif_shim_decoder {
     // Bytes in front of the file; see avif_shim_prefix.
     std::unique_ptr<uint8_t[]> prefix;
     uint64_t prefix_count = 0;
+    // The positions of box types that libavif shall see as 'free', and the changed copies that it has read.
+    std::unique_ptr<uint64_t[]> hidden;
+    uint32_t hidden_count = 0;
+    struct Copy {
+        std::unique_ptr<uint8_t[]> bytes;
+        std::unique_ptr<Copy> next;
+    };
+    std::unique_ptr<Copy> copies;
+
+    // Replaces a range of the file by a copy in which the hidden boxes are free; false if memory is short.
+    bool conceal(uint64_t offset, avifROData *range);
 
     ~avif_shim_decoder()
     {
@@ -28,8 +40,35 @@ struct avif_shim_decoder {
         // After an exception, this may be an image that libavif has freed already.
         if (is_broken && !memory.holds(decoder->image)) decoder->image = nullptr;
         avifDecoderDestroy(decoder);
+        // One by one: a long list must not recurse.
+        while (copies) copies = std::move(copies->next);
     }
 };
+
+bool avif_shim_decoder::conceal(uint64_t offset, avifROData *range)
+{
+    static const uint8_t type[] = {'f', 'r', 'e', 'e'};
+    uint8_t *copy = nullptr;
+    for (uint32_t i = 0; i < hidden_count; i++) {
+        for (uint32_t byte = 0; byte < sizeof type; byte++) {
+            const uint64_t place = hidden[i] + byte;
+            if (place < offset || place - offset >= range->size) continue;
+            if (!copy) {
+                std::unique_ptr<Copy> made(new (std::nothrow) Copy);
+                if (!made) return false;
+                made->bytes.reset(new (std::nothrow) uint8_t[range->size]);
+                if (!made->bytes) return false;
+                copy = made->bytes.get();
+                std::copy(range->data, range->data + range->size, copy);
+                made->next = std::move(copies);
+                copies = std::move(made);
+            }
+            copy[place - offset] = type[byte];
+        }
+    }
+    if (copy) range->data = copy;
+    return true;
+}
 
 namespace avif_shim {
 
@@ -65,6 +104,8 @@ int32_t kind(avifResult result, const char *details)
     if (std::strstr(details, "imageCountLimit")) return avif_shim_frame_limit;
     // Forbidden, but some writers write it and other readers accept it: a second box of the same kind.
     if (std::strstr(details, "[ipma] with a given pair")) return avif_shim_unsupported;
+    // MIAF forbids such tiles, HEIF allows them.
+    if (std::strstr(details, "cannot be smaller than 64")) return avif_shim_unsupported;
     return avif_shim_corrupt;
 }
 
@@ -96,7 +137,7 @@ avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifRO
     }
     out->data = self->bytes + (size ? offset : 0);
     out->size = size;
-    return AVIF_RESULT_OK;
+    return self->conceal(offset, out) ? AVIF_RESULT_OK : AVIF_RESULT_OUT_OF_MEMORY;
 }
 
 void describe(const avif_shim_decoder &decoder, avif_shim_facts *facts)
@@ -179,6 +220,17 @@ int32_t avif_shim_prefix(avif_shim_decoder *decoder, const uint8_t *bytes, uint6
     if (!decoder->prefix) return avif_shim_memory;
     std::copy(bytes, bytes + count, decoder->prefix.get());
     decoder->prefix_count = count;
+    return avif_shim_ok;
+}
+
+int32_t avif_shim_hide(avif_shim_decoder *decoder, const uint64_t *places, uint32_t count)
+{
+    decoder->hidden_count = 0;
+    if (!count) return avif_shim_ok;
+    decoder->hidden.reset(new (std::nothrow) uint64_t[count]);
+    if (!decoder->hidden) return avif_shim_memory;
+    std::copy(places, places + count, decoder->hidden.get());
+    decoder->hidden_count = count;
     return avif_shim_ok;
 }
 

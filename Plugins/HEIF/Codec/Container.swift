@@ -45,7 +45,10 @@ struct Container {
             guard let end else { break }
             reader.offset = end
         }
-        if hasMovie { throw .unsupported("an image sequence without a still image") }
+        if hasMovie {
+            let frames = FrameTrack.frameCount(in: source).map { " of \($0) frames" } ?? ""
+            throw .unsupported("an image sequence\(frames) without a still image")
+        }
         throw .corrupt("the file has no meta box")
     }
 
@@ -71,6 +74,20 @@ struct Container {
             guard let end else { return }
             reader.offset = end
         }
+    }
+
+    /// Returns the payload of the first top-level box of a type; nil if it is missing, incomplete or too large.
+    static func payload(_ type: FourCC, of source: ByteSource) -> [UInt8]? {
+        var reader = ByteReader(source)
+        while let (found, end) = try? box(&reader) {
+            let end = end ?? source.available
+            if found == type {
+                guard end >= reader.offset, end <= source.available, end - reader.offset <= largest else { return nil }
+                return source.bytes(reader.offset..<end)
+            }
+            reader.offset = end
+        }
+        return nil
     }
 
     /// The maximum size of a `meta` box; it holds pixels only of tiny images.

@@ -5,13 +5,15 @@ public import ImageModel
 /// Decodes the still images of a HEIF file: HEVC (HEIC) or AV1 (AVIF).
 ///
 /// Facts and metadata come from the boxes, which this decoder reads; libheif delivers only pixels. The decoder applies
-/// rotation, mirroring and cropping, which belong to the format. It only reports the Exif orientation.
+/// rotation, mirroring and cropping, which belong to the format. They alone decide: the orientation in Exif and XMP is
+/// reported as that of upright pixels.
 ///
 /// - Source: ISO/IEC 23008-12:2022 (HEIF); AV1 Image File Format 1.1.
 public final class HEIFDecoder: ItemDecoder {
     private let session: DecoderSession
     private var file: File?
     private var image: Selected?
+    private var hasWarnedOfSequence = false
 
     /// The contents of the boxes.
     private struct File {
@@ -48,6 +50,7 @@ public final class HEIFDecoder: ItemDecoder {
         else { throw CoderError(.misuse, "the surface does not have the size or format of the image") }
         // libheif reads items anywhere in the file; it cannot wait for bytes.
         guard session.source.isComplete else { throw .needsInput }
+        warnOfSequence()
         if !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
         if let plan = try plan(for: image.still) {
             try paint(plan, region, into: surface)
@@ -81,7 +84,7 @@ public final class HEIFDecoder: ItemDecoder {
     private func described(_ index: Int, of file: File) throws(CoderError) -> Selected {
         do throws(CoderError) {
             let still = try file.derivations.still(file.images[index].id)
-            return Selected(still: still, info: info(of: still, at: index, of: file))
+            return Selected(still: still, info: info(of: still, of: file))
         } catch {
             if index == 0 || error.code == .needsInput { throw error }
             throw .refused(error.message)
@@ -104,19 +107,24 @@ public final class HEIFDecoder: ItemDecoder {
         if let image { return image }
         let made = try described(0, of: try boxes())
         image = made
+        warnOfSequence()
         return made
     }
 
-    private func info(of still: Image, at index: Int, of file: File) -> ImageInfo {
+    /// Warns about frames that are not decoded, as soon as the boxes that count them have arrived.
+    private func warnOfSequence() {
+        guard !hasWarnedOfSequence, let count = FrameTrack.frameCount(in: session.source), count > 1 else { return }
+        hasWarnedOfSequence = true
+        session.host.warn(
+            "the file holds a sequence of \(count) frames, which this coder does not decode: only the primary image is")
+    }
+
+    private func info(of still: Image, of file: File) -> ImageInfo {
         let plan = TilePlan(grid: still.id, size: still.size, in: file.derivations, from: session.source)
         let tiles = plan.flatMap { $0.tiles.count > 1 ? $0 : nil }
-        // Exif of other images is read on request: thousands may share a large blob.
-        let orientation =
-            index > 0
-            ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: still.id)
         return ImageInfo(
             size: still.size, nativeFormat: still.formats[0], bitDepth: still.depth, hasAlpha: still.hasAlpha,
-            orientation: orientation, orientationApplied: true, isLossy: true,
+            orientation: .up, orientationApplied: true, isLossy: true,
             color: ColorDescription(codePoints: still.codePoints, hasProfile: still.profile != nil),
             hasItems: file.images.count > 1,
             tileSize: tiles.map { $0.placement.isTransposed ? $0.tile.transposed : $0.tile },

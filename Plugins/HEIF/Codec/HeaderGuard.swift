@@ -6,7 +6,9 @@ internal import ImageModel
 struct HeaderGuard {
     let derivations: Derivations
 
-    /// Checks the positions of all items, and the bytes of the items that an image consists of.
+    /// Checks the positions and the bytes of the items that an image consists of.
+    ///
+    /// libheif reads no other items (``Excerpt``), so damage in them does not matter here.
     ///
     /// - Parameters:
     ///   - members: the items that are decoded; their bytes must be there.
@@ -14,7 +16,7 @@ struct HeaderGuard {
     func checkItems(_ members: [UInt32], in source: ByteSource, byTile: Bool = false) throws(CoderError) {
         let table = derivations.table
         // In a fixed order, so that of several faults the same one is reported every time.
-        for item in table.items.values.sorted(by: { $0.id < $1.id }) {
+        for item in members.sorted().compactMap({ table.items[$0] }) {
             var total = 0
             for extent in item.extents where extent.method < 2 {
                 total += try table.place(extent, in: source).count

@@ -6,8 +6,8 @@ internal import ImageModel
 ///     version 2, flags 9 · chroma 2, orientation 3 · large 1, width and height 7 or 15 each · depth · colors ·
 ///     [types 2 x 32] · [gain map, HDR] · sizes of the chunks                  then, from the next byte on, the chunks
 ///
-/// Two drafts exist, which differ in two places. No field identifies the draft of a file, but only with the right one
-/// the sizes fill the box.
+/// Two drafts exist, which differ in two places. No field identifies the draft of a file, but with the wrong one
+/// the sizes seldom fill the box.
 ///
 /// - Source: ISO/IEC 23008-12 annex O (`MinimizedImageBox`).
 struct MiniHeader {
@@ -52,6 +52,8 @@ struct MiniHeader {
     /// Nil if the brand of the file determines them.
     private(set) var types: (item: FourCC, configuration: FourCC)?
     private(set) var isMetadataCompressed = false
+    /// The facts of the gain map, if there is one.
+    private(set) var gainMap: GainMap?
     private(set) var sizes = Sizes()
     /// The bytes of all these fields.
     private(set) var count = 0
@@ -90,7 +92,7 @@ struct MiniHeader {
         codePoints = CodePoints(
             primaries: UInt8(primaries), transfer: UInt8(transfer), matrix: UInt8(matrix), isFullRange: isFullRange)
         if hasTypes { types = (FourCC(UInt32(bits.read(32))), FourCC(UInt32(bits.read(32)))) }
-        let gainMap = hasHDR ? Self.dynamicRange(&bits, sideBits: sideBits, draft: draft) : nil
+        gainMap = hasHDR ? Self.dynamicRange(&bits, size, sideBits: sideBits, draft: draft) : nil
 
         let isLarge = (hasProfile || hasExif || hasXMP || gainMap != nil) && bits.flag()
         let metadataBits = isLarge ? 20 : 10
@@ -128,28 +130,45 @@ struct MiniHeader {
 
     // MARK: High dynamic range
 
-    private struct GainMap {
+    /// Whether a gain map is no larger than its image: the sizes may fill the box in both drafts.
+    var hasLikelyGainMap: Bool {
+        gainMap.map { $0.size.width <= size.width && $0.size.height <= size.height } ?? true
+    }
+
+    struct GainMap {
+        /// The size before rotation.
+        let size: PixelSize
+        let chroma: Int
+        let depth: Int
+        let codePoints: CodePoints
+        /// Whether the image with the gain map applied has a profile.
         let hasProfile: Bool
     }
 
-    /// Skips the fields of the gain map and of the light levels; nil if there is no gain map.
-    private static func dynamicRange(_ bits: inout BitReader, sideBits: Int, draft: Draft) -> GainMap? {
+    /// Reads the fields of the gain map and skips those of the light levels; nil if there is no gain map.
+    private static func dynamicRange(
+        _ bits: inout BitReader, _ size: PixelSize, sideBits: Int, draft: Draft
+    ) -> GainMap? {
         guard bits.flag() else {
             skipLight(&bits)
             return nil
         }
         let isAsLarge = draft == .later && bits.flag()
-        if !isAsLarge { bits.skip(2 * sideBits) }
-        bits.skip(8 + 1)
+        let own = isAsLarge ? size : PixelSize(bits.read(sideBits) + 1, bits.read(sideBits) + 1)
+        let matrix = UInt8(bits.read(8))
+        let isFullRange = bits.flag()
         let chroma = bits.read(2)
         skipChromaPlace(&bits, chroma)
         let isFloat = bits.flag()
-        _ = depth(&bits, isFloat: isFloat)
+        let depth = depth(&bits, isFloat: isFloat)
         let hasProfile = bits.flag()
         if bits.flag() { bits.skip(3 * 8 + 1) }
         skipLight(&bits)
         skipLight(&bits)
-        return GainMap(hasProfile: hasProfile)
+        return GainMap(
+            size: own, chroma: chroma, depth: depth,
+            codePoints: CodePoints(primaries: 2, transfer: 2, matrix: matrix, isFullRange: isFullRange),
+            hasProfile: hasProfile)
     }
 
     /// Skips `clli`, `mdcv`, `cclv`, `amve`, `reve` and `ndwt` without their box headers.

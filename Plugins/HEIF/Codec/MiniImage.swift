@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// The contents of a `mini` box and their positions: the image, its alpha, its metadata.
+/// The contents of a `mini` box and their positions: the image, its alpha, its gain map, its metadata.
 ///
 ///     | header | configurations: main, alpha, gain map | profiles | gain map metadata |
 ///     | samples: alpha, gain map, main | Exif | XMP |
@@ -12,15 +12,19 @@ struct MiniImage {
     let header: MiniHeader
     let itemType: FourCC
     let configurationType: FourCC
-    let configuration: [UInt8]
-    /// The configuration of alpha; that of the image if alpha has none.
-    let alphaConfiguration: [UInt8]
+    let configurations: Configurations
     let profile: [UInt8]
     /// Ranges of the file.
     let main: Range<Int>
     let alpha: Range<Int>
+    let gainMap: Range<Int>
     let exif: Range<Int>
     let xmp: Range<Int>
+
+    /// The decoder configurations; alpha and gain map have that of the image if they have none of their own.
+    struct Configurations {
+        let main, alpha, gainMap: [UInt8]
+    }
 
     /// - Parameters:
     ///   - start: the start of the payload.
@@ -43,9 +47,11 @@ struct MiniImage {
         }
 
         let sizes = header.sizes
-        configuration = try reader.bytes(sizes.configuration)
-        alphaConfiguration = sizes.alphaConfiguration > 0 ? try reader.bytes(sizes.alphaConfiguration) : configuration
-        try reader.skip(sizes.gainMapConfiguration)
+        let own = try reader.bytes(sizes.configuration)
+        let ofAlpha = try reader.bytes(sizes.alphaConfiguration)
+        let ofGainMap = try reader.bytes(sizes.gainMapConfiguration)
+        configurations = Configurations(
+            main: own, alpha: ofAlpha.isEmpty ? own : ofAlpha, gainMap: ofGainMap.isEmpty ? own : ofGainMap)
         profile = try reader.bytes(sizes.profile)
         var place = reader.offset + sizes.toneMapProfile + sizes.gainMapMetadata
         func next(_ count: Int) -> Range<Int> {
@@ -53,7 +59,7 @@ struct MiniImage {
             return place..<place + count
         }
         alpha = next(sizes.alpha)
-        _ = next(sizes.gainMap)
+        gainMap = next(sizes.gainMap)
         main = next(sizes.main)
         let storedExif = next(sizes.exif)
         xmp = next(sizes.xmp)
@@ -69,7 +75,9 @@ struct MiniImage {
         let bytes = try reader.bytes(min(MiniHeader.longest, payload))
         let found = MiniHeader.Draft.allCases.compactMap { MiniHeader(bytes, draft: $0) }
         func rest(_ header: MiniHeader) -> Int { payload - header.count - header.sizes.total }
-        guard let header = found.first(where: { rest($0) == 0 }) ?? found.first(where: { rest($0) > 0 }) else {
+        let exact = found.filter { rest($0) == 0 }
+        let likely = exact.first { $0.hasLikelyGainMap } ?? exact.first
+        guard let header = likely ?? found.first(where: { rest($0) > 0 }) else {
             if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than its contents", at: start) }
             throw .corrupt("the 'mini' box ends in its header", at: start)
         }

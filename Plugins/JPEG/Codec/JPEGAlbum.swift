@@ -87,11 +87,28 @@ final class JPEGAlbum {
                 found = try index.get().images(behind: markers.end, JPEGSource(session.source))
             } catch {
                 guard error.code == .corrupt else { throw error }
-                session.host.warn("\(error.message); the images behind the first are not listed")
+                found = try moved() ?? []
+                session.host.warn(
+                    found.isEmpty
+                        ? "\(error.message); the images behind the first are not listed"
+                        : "the index of further images (MPF) is stale: the images are found behind the first one")
             }
         }
         further = found
         return found
+    }
+
+    /// The images if all of them moved by the same distance; nil if they are not there.
+    private func moved() throws(CoderError) -> [MultiPictureIndex.Image]? {
+        guard case .success(let index) = index else { return nil }
+        let source = JPEGSource(session.source)
+        do throws(CoderError) {
+            guard let distance = try index.distance(behind: markers.end, source) else { return nil }
+            return try index.images(behind: markers.end, movedBy: distance, source)
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            return nil
+        }
     }
 
     /// Reads the header of a further image, but not its own index.

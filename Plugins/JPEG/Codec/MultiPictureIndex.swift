@@ -7,7 +7,8 @@ import ImageModel
 ///     entry             | attribute 4 | size 4 | offset 4 | dependent images 2 + 2
 ///                       ^ offsets count from the byte order mark; that of the first image is 0
 ///
-/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them has no images.
+/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them has no images. Only decoding
+/// tolerates that all images moved by the same distance, as when a program added metadata in front of the index.
 ///
 /// - Source: CIPA DC-007-2021 sections 5.1 and 5.2.
 struct MultiPictureIndex {
@@ -96,12 +97,14 @@ struct MultiPictureIndex {
 
     /// Returns the further images in the order of the index. Each begins like a JPEG file, and no two overlap.
     ///
-    /// - Parameter end: the end of the first image; if unknown, any position in its first scan.
+    /// - Parameters:
+    ///   - end: the end of the first image; if unknown, any position in its first scan.
+    ///   - moved: the distance by which the images moved since the index was written.
     /// - Throws: `.corrupt` if an entry does not refer to such an image, `.inputOutput`.
-    func images(behind end: Int, _ source: JPEGSource) throws(CoderError) -> [Image] {
+    func images(behind end: Int, movedBy moved: Int = 0, _ source: JPEGSource) throws(CoderError) -> [Image] {
         var images: [Image] = []
         for (number, entry) in entries.enumerated().dropFirst() where entry.isUsed {
-            let start = base + entry.offset
+            let start = base + entry.offset + moved
             guard entry.size >= 4, start >= end, start <= source.count, entry.size <= source.count - start,
                 try source.begins(start..<start + entry.size, with: [0xFF, 0xD8])
             else { throw Self.damaged("image \(number) is not at its position", at: start) }
@@ -112,6 +115,22 @@ struct MultiPictureIndex {
             throw Self.damaged("two images overlap", at: next.lowerBound)
         }
         return images
+    }
+
+    /// Returns the distance by which the images moved, if their first one begins at the next start of an image.
+    ///
+    /// - Parameter end: as for ``images(behind:movedBy:_:)``. Compressed data contains no start of an image.
+    func distance(behind end: Int, _ source: JPEGSource) throws(CoderError) -> Int? {
+        guard let first = entries.dropFirst().filter(\.isUsed).map(\.offset).min() else { return nil }
+        var place = end
+        while place + 3 <= source.count {
+            place += try source.bytesBeforeMarker(place..<min(source.count, place + JPEGSource.windowCount))
+            if place + 3 <= source.count, try source.begins(place..<place + 3, with: [0xFF, 0xD8, 0xFF]) {
+                return place - base - first
+            }
+            place += 1
+        }
+        return nil
     }
 
     /// Returns the segment for a file in which its offsets count from `newBase` and the first image ends at `newEnd`.

@@ -6,7 +6,7 @@ extension CodersManager {
     /// Writes an animation frame by frame, or only its first frame if the format or the options require that.
     ///
     /// Frames have the size, colors and transformer of the opened image; durations and loop count are kept. Only the
-    /// size, quality, background and coder options apply. A file larger than `maxFileSize` is an error.
+    /// size, quality, background, dynamic range and coder options apply. A file larger than `maxFileSize` is an error.
     /// - Throws: the errors of frames and of the encoder; `.limitExceeded`.
     @discardableResult
     public func encode(
@@ -30,7 +30,7 @@ extension CodersManager {
         let memory = options.maxFileSize.map { _ in MemorySink(limits: limits) }
         let encoder = try makeAnimationEncoder(
             to: format, of: facts, metadata: first.metadata, options: coding, background: options.background,
-            into: memory ?? sink)
+            dynamicRange: options.dynamicRange, into: memory ?? sink)
         for index in 0..<animation.frameCount {
             var pixels = try animation.frame(at: index).pixels
             if pixels.size != facts.size { pixels = try Resampler.resample(BufferRows(pixels), to: facts.size) }

@@ -90,7 +90,7 @@ extension CodersManager {
         _ context: SessionContext, _ sink: any OutputSink
     ) throws(CoderError) {
         let (facts, metadata) = content.facts
-        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: wishes.background)
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, wishes)
         let frame = FrameInfo(index: 0, rect: PixelRect(plan.info.size), hasAlpha: plan.info.hasAlpha)
         var hasBegun = false
         if case .rows(let rows) = content, plan.keepsPlaces {

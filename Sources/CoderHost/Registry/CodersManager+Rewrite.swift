@@ -120,6 +120,12 @@ struct RewritePlan {
                     }
                 }
                 if let orientation { bytes = XMPOrientation.replacing(bytes, with: orientation) }
+                // Changed pixels no longer fit a gain map, and `.raw` includes the images behind the first.
+                let rest = XMPFurtherImages.removing(bytes)
+                if rest != bytes, changesPixels || request.removed.contains(.raw) {
+                    warnings.append("the XMP describes a gain map or other images: these properties are left out")
+                    bytes = rest
+                }
             default: continue
             }
             if bytes != blob.bytes { request.replaced.append(MetadataBlob(blob.kind, bytes, key: blob.key)) }

@@ -25,16 +25,16 @@ public final class AnimationEncoder {
     private let spool: SpooledSink?
     private var facts: ImageInfo
     private let metadata: [MetadataBlob]
-    private let background: RGBAColor
+    private let wishes: EncodeOptions
     private var plan: EncodingPlan?
     /// The number of added frames.
     package private(set) var frameCount = 0
 
     init(
         _ ranked: RankedCoder, of facts: ImageInfo, _ metadata: [MetadataBlob], _ sink: any OutputSink,
-        _ context: SessionContext, background: RGBAColor, recognizes: @escaping (FormatSniffer) -> Bool
+        _ context: SessionContext, _ wishes: EncodeOptions, recognizes: @escaping (FormatSniffer) -> Bool
     ) throws(CoderError) {
-        self.background = background
+        self.wishes = wishes
         coder = ranked.descriptor
         encoder = try ranked.coder.makeEncoder(context)
         self.context = context
@@ -81,7 +81,7 @@ public final class AnimationEncoder {
         // The properties apply to all frames: a later frame may have alpha even if the first does not. For an opaque
         // animation, the encoder receives no alpha samples, so they cannot contradict the properties.
         facts.nativeFormat = facts.hasAlpha ? format.withAlpha : format.withoutAlpha
-        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: background)
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, wishes)
         if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
         return plan
     }
@@ -134,8 +134,10 @@ extension CodersManager {
     public func makeAnimationEncoder(
         to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],
         options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, background: RGBAColor = .white,
-        into sink: any OutputSink
+        dynamicRange: DynamicRange = .automatic, into sink: any OutputSink
     ) throws(CoderError) -> AnimationEncoder {
+        var wishes = EncodeOptions()
+        (wishes.background, wishes.dynamicRange) = (background, dynamicRange)
         var refusal: CoderError?
         var absent = absentEncoders(for: format, .encodeAnimation)
         for candidate in animationEncoders(for: format) {
@@ -145,7 +147,7 @@ extension CodersManager {
             do throws(CoderError) {
                 try OptionCheck.examine(options, candidate.descriptor)
                 return try AnimationEncoder(
-                    candidate, of: facts, metadata, sink, context, background: background,
+                    candidate, of: facts, metadata, sink, context, wishes,
                     recognizes: { [self] in recognizes($0) })
             } catch {
                 // If a plugin turns out to be unusable, the next coder continues.

@@ -63,7 +63,8 @@ extension DecodeSession {
         for other in others {
             guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? 0), !item.isAlpha
             else { continue }
-            context.warn("item \(other.index) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
+            let name = item.isGainMap ? "item \(other.index), a gain map" : "item \(other.index)"
+            context.warn("\(name) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
         }
     }
 
@@ -125,6 +126,16 @@ extension DecodeSession {
 }
 
 extension ImageItem {
+    /// Whether it is a gain map, which turns its image into one of high dynamic range.
+    ///
+    /// - Source: ISO 21496-1 annex C; Adobe gain map specification 1.0; Apple's auxiliary images.
+    var isGainMap: Bool {
+        kind.map {
+            $0 == "urn:iso:std:iso:ts:21496:-1" || $0 == "http://ns.adobe.com/hdr-gain-map/1.0/"
+                || $0.hasSuffix(":aux:hdrgainmap")
+        } ?? false
+    }
+
     /// Whether it is an alpha channel, which is decoded together with its image.
     ///
     /// - Source: ISO/IEC 23008-12 section 6.5.8; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.

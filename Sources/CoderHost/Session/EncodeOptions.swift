@@ -10,6 +10,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var maxFileSize: Int?
     /// The color behind transparent pixels if the format has no alpha.
     public var background = RGBAColor.white
+    /// What becomes of light above screen white (PQ and HLG).
+    public var dynamicRange = DynamicRange.automatic
     /// Whether to write only the first frame of an animation.
     public var firstFrameOnly = false
     /// Whether to embed a thumbnail if the format supports it.
@@ -22,4 +24,14 @@ public struct EncodeOptions: Sendable, Hashable {
 
     /// Creates options that contain only coder options.
     package init(_ coder: CoderOptions) { self.coder = coder }
+}
+
+/// The range of light in an encoded image whose source has light above screen white.
+public enum DynamicRange: String, Sendable, Hashable, CaseIterable {
+    /// Keeps the range if the format can describe it; otherwise maps it to sRGB with a warning.
+    case automatic = "auto"
+    /// Keeps the stored values, also in a format that cannot describe them.
+    case kept = "keep"
+    /// Maps the range to sRGB in every format.
+    case standard = "sdr"
 }

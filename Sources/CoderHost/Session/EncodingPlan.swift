@@ -12,6 +12,8 @@ struct EncodingPlan {
     private let turn: Orientation
     /// The conversion from CMYK: with the profile, or by formula without one.
     private let inks: ColorTransform?
+    /// The colors to map to sRGB because the output has no light above screen white.
+    private let highRange: ColorProfile?
     private let context: SessionContext
     /// The color behind transparent pixels if the format has no alpha.
     private let background: RGBAColor
@@ -20,10 +22,12 @@ struct EncodingPlan {
     ///
     /// - Parameters:
     ///   - facts: the properties of the images, with the size and format of their pixels.
+    ///   - wishes: the background and the dynamic range.
     init(
         _ facts: ImageInfo, _ metadata: [MetadataBlob], _ encoder: any FrameEncoder, _ coder: CoderDescriptor,
-        _ context: SessionContext, background: RGBAColor = .white
+        _ context: SessionContext, _ wishes: EncodeOptions
     ) throws(CoderError) {
+        let background = wishes.background
         var info = facts
         info.hasItems = false
         let accepted = try encoder.acceptedFormats(for: info)
@@ -44,7 +48,13 @@ struct EncodingPlan {
         if !format.hasTransparency { info.hasAlpha = false }
 
         inks = Self.inkTransform(facts.nativeFormat, becoming: format, metadata, context)
-        let metadata = metadata + Self.profile(of: info, metadata, coder, context)
+        highRange = Self.highRange(facts, metadata, wishes.dynamicRange, coder, context)
+        var metadata = metadata
+        if highRange != nil {
+            metadata.removeAll { $0.kind == .icc }
+            info.color = ColorDescription(codePoints: .sRGB)
+        }
+        metadata = metadata + Self.profile(of: info, metadata, coder, context)
         blobs = Self.suitable(metadata, for: format, orientation: orientationOfBlob, context)
         info.color.hasProfile = blobs.contains { $0.kind == .icc }
         self.info = info
@@ -68,18 +78,31 @@ struct EncodingPlan {
 
     /// Returns the pixels in the form that the encoder accepts.
     func prepared(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        let colors = if let inks, pixels.format == inks.sourceFormat { try inks.convert(pixels) } else { pixels }
+        let colors = try colored(pixels)
         let converted = try PixelConverter.convert(colors, to: info.nativeFormat, background: background)
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
-    /// Returns the bytes of an image and of the copy made by ``prepared(_:)``.
+    /// Returns pixels in the color space of the output.
+    private func colored(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        if let inks, pixels.format == inks.sourceFormat { return try inks.convert(pixels) }
+        guard let highRange else { return pixels }
+        // Frames may differ in their format. Fewer bits are rounded once, not before the conversion.
+        let (source, bits) = (pixels.format, info.nativeFormat.bits)
+        let isNarrower = source.numeric == .unorm && bits < source.bits
+        let target = isNarrower ? PixelFormat(source.channels, bits: bits, alpha: source.alpha) : source
+        let transform = try ColorTransformCache.shared.transform(from: highRange, source, to: .sRGB, target)
+        return try transform.convert(pixels)
+    }
+
+    /// Returns the bytes of an image and of the copies made by ``prepared(_:)``.
     func byteCount(with pixels: PixelBuffer) throws(CoderError) -> Int {
-        if pixels.format == info.nativeFormat, turn == .up { return pixels.byteCount }
         let copy = try PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount
+        let tones = highRange == nil ? 0 : max(copy, pixels.byteCount)
+        if pixels.format == info.nativeFormat, turn == .up { return pixels.byteCount + tones }
         // An image that is converted and turned is copied twice.
         let isConverted = pixels.format != info.nativeFormat
-        return pixels.byteCount + copy * (isConverted && turn != .up ? 2 : 1)
+        return pixels.byteCount + copy * (isConverted && turn != .up ? 2 : 1) + tones
     }
 
     /// The longest side of an embedded thumbnail, as in SDWebImage's encoders.
@@ -110,6 +133,22 @@ struct EncodingPlan {
         }
         context.warn("the format cannot store the color space \(colors): colors will look different, unless sRGB")
         return []
+    }
+
+    /// Returns the colors of an image with light above screen white, if the output is not to have it.
+    private static func highRange(
+        _ facts: ImageInfo, _ metadata: [MetadataBlob], _ range: DynamicRange, _ coder: CoderDescriptor,
+        _ context: SessionContext
+    ) -> ColorProfile? {
+        let colors = ColorProfile(of: facts, metadata: metadata)
+        guard colors.isHighDynamicRange, range != .kept else { return nil }
+        if range == .standard { return colors }
+        let description = if case .icc = colors { "icc" } else { "code-points" }
+        if coder.output.carries.contains(description) { return nil }
+        context.warn(
+            "the format cannot store the high dynamic range of \(colors): it is tone mapped to sRGB; "
+                + "--dynamic-range keep keeps the stored values")
+        return colors
     }
 
     private static func inkTransform(
@@ -160,6 +199,7 @@ struct EncodingPlan {
                 if let orientation { blob.bytes = ExifOrientation.replacing(blob.bytes, with: orientation) }
             case .xmp:
                 if let orientation { blob.bytes = XMPOrientation.replacing(blob.bytes, with: orientation) }
+                blob.bytes = aboutOneImage(blob.bytes, context)
             case .icc:
                 if let model = colorModel(ofProfile: blob.bytes), model != colorModel(of: format) {
                     context.warn("the \(model) profile does not fit the written pixels: it is left out")
@@ -175,6 +215,20 @@ struct EncodingPlan {
             result.append(blob)
         }
         return result
+    }
+
+    /// Returns an XMP packet without properties of a gain map and other further images.
+    ///
+    /// The host does this, not a coder: XMP is the same in every format, and an encoder always writes one image, so
+    /// these properties would always point to nothing. Files that are copied or rewritten with their images keep them.
+    private static func aboutOneImage(_ packet: [UInt8], _ context: SessionContext) -> [UInt8] {
+        let rest = XMPFurtherImages.removing(packet)
+        if rest != packet {
+            context.warn(
+                "the XMP describes a gain map or other images, which the output does not hold: "
+                    + "these properties are left out")
+        }
+        return rest
     }
 
     /// The data color space of an ICC profile.

@@ -8,6 +8,8 @@ package struct EncodingSwitches {
     /// The maximum size of the output file in bytes.
     package let maxFileSize: Int?
     package let embedsThumbnail: Bool
+    /// The range of light for images with light above screen white.
+    let dynamicRange: DynamicRange
     /// Options such as `--colors`; each sets the coder option whose key ends with the same name.
     private let named: [(name: String, text: String)]
 
@@ -40,6 +42,9 @@ package struct EncodingSwitches {
             help: "maximum file size, by lower quality; k, M, G; stills only (default: none)"),
         OptionSpecification(
             "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
+        OptionSpecification(
+            "--dynamic-range", value: "HOW",
+            help: "PQ and HLG: auto (keep if the format can), keep or sdr, tone mapped (default: auto)"),
     ]
 
     package init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -52,6 +57,7 @@ package struct EncodingSwitches {
         self.shared = shared
         maxFileSize = try arguments.byteCount("--target-size")
         embedsThumbnail = arguments.has("--embed-thumbnail")
+        dynamicRange = try arguments.choice("--dynamic-range", DynamicRange.self) ?? .automatic
         named = ["colors", "dither", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
         }
@@ -71,6 +77,7 @@ package struct EncodingSwitches {
     /// Whether the command line has no encoding options.
     package var isEmpty: Bool {
         shared.isEmpty && raw.isEmpty && named.isEmpty && maxFileSize == nil && !embedsThumbnail
+            && dynamicRange == .automatic
     }
 
     /// Refuses values that the preferred encoder of a format would refuse, before reading any file.
@@ -114,6 +121,7 @@ package struct EncodingSwitches {
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
         options.background = changes.finish.background ?? .white
+        options.dynamicRange = dynamicRange
         return options
     }
 

@@ -275,7 +275,7 @@ package final class ConvertJob: Sendable {
                     size = facts.size
                     encoder = try host.manager.makeAnimationEncoder(
                         to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
-                        background: changes.finish.background ?? .white, into: sink)
+                        background: changes.finish.background ?? .white, dynamicRange: encode.dynamicRange, into: sink)
                 }
                 try encoder?.add(image.pixels, duration: frame.duration)
             } catch {

@@ -10,6 +10,8 @@ internal import ImageModel
     private let source: ByteSource
     private let arrived: ArrivedBytes?
     private let poll: CancellationPoll
+    /// Whether libavif reads the boxes of the file itself.
+    private let readsFile: Bool
     /// The memory limit of libavif for images, in bytes.
     private var imageMemory = 0
 
@@ -26,6 +28,7 @@ internal import ImageModel
     ) throws(CoderError) {
         source = session.source
         self.arrived = arrived
+        readsFile = prefix.isEmpty
         poll = CancellationPoll(session.host)
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
@@ -42,6 +45,12 @@ internal import ImageModel
     /// Reads the boxes; may be called again after `.needsInput`.
     func parse() throws(CoderError) -> avif_shim_facts {
         feed()
+        if readsFile {
+            let places = Track.otherKinds(in: source).map { UInt64($0.place) }
+            if unsafe avif_shim_hide(decoder, places, UInt32(places.count)) != 0 {
+                throw CoderError(.outOfMemory, "there is not enough memory")
+            }
+        }
         var facts = avif_shim_facts()
         var error = avif_shim_error()
         if unsafe avif_shim_parse(decoder, &facts, &error) != 0 { throw failure(error) }

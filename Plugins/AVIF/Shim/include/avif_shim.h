@@ -69,6 +69,9 @@ void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t c
 /* Puts bytes in front of the file; before parse. They are copied. */
 int32_t avif_shim_prefix(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count);
 
+/* Makes libavif skip boxes: `places` are the positions of their types in the file. They replace earlier ones. */
+int32_t avif_shim_hide(avif_shim_decoder *decoder, const uint64_t *places, uint32_t count);
+
 /* Reads the boxes; after avif_shim_waiting it may be called again. */
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error);
 
