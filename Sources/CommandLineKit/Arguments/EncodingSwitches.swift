@@ -113,7 +113,7 @@ package struct EncodingSwitches {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
-        options.background = changes.finish.background ?? .white
+        options.background = changes.finish.background?.overWhite ?? .white
         return options
     }
 
