@@ -304,7 +304,8 @@ let package = Package(
             name: "HostileTests", dependencies: ["CoderHostCLI", "CoderWorker", "TestSupport"],
             path: "Tests/Hostile/Tests", swiftSettings: strict),
         .testTarget(
-            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "HostSystem", "ImageModel"],
+            name: "CommandLineKitTests",
+            dependencies: ["CoderHost", "CommandLineKit", "HostSystem", "ImageModel", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",

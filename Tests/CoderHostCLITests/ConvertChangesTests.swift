@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--resize", "8", "--limit-bytes", "100"], "choose one"), (["--crop", "8x8"], "WxH+X+Y"),
+        (["--resize", "8", "--limit-bytes", "100"], "choose one"), (["--crop", "8x8x8"], "WxH+X+Y"),
         (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--crop", "8x8,1,1"], "X,Y,W,H"), (["--crop", "1,2,3"], "X,Y,W,H"),
         (["--crop", "1,2,0,3"], "X,Y,W,H"), (["--crop", "8+8x1+1"], "X,Y,W,H"), (["--fit", "cover"], "add a size"),
         (["--flip", "sideways"], "invalid --flip value"),
@@ -167,7 +167,7 @@ import Testing
     @Test(arguments: [
         ["--resize", "16777216", "--enlarge"], ["--resize", "16777216x16", "--fit", "fill", "--enlarge"],
         ["--resize", "20000", "--fit", "contain"], ["--resize", "4000", "--enlarge", "--limits", "pixels=1000000"],
-        ["--resize", "30000x10", "--fit", "fill", "--enlarge", "--limits", "side=100"],
+        ["--resize", "30000x10", "--fit", "fill", "--limits", "side=100"],
     ])
     func `create no image above the limits`(words: [String]) throws {
         let result = try Tool.run(["convert", "q.ppm", "-o", "t.png"] + words, directory: place.path)

@@ -10,6 +10,8 @@ private let paint = CommandSpecification(
         OptionSpecification("-q", "--quality", value: "N", help: "quality"),
         OptionSpecification("-v", "--verbose", help: "print more"),
         OptionSpecification("--size", value: "WxH", help: "box"),
+        OptionSpecification("--keep", value: "KINDS", isList: true, help: "kinds"),
+        OptionSpecification("--trim", value: "N", hasOptionalValue: true, help: "border"),
     ])
 
 private func parse(_ words: String...) throws(UsageError) -> ParsedArguments { try ParsedArguments(words, paint) }
@@ -46,11 +48,32 @@ private func failure(_ words: String...) -> UsageError? {
         #expect(try ParsedArguments(["a.jpg"] + words, paint).value("--output") == "x.png")
     }
 
-    @Test func `keep all values of a repeated option in order`() throws {
-        let arguments = try parse("-o", "1", "a", "-o", "2")
-        #expect(arguments.all("--output") == ["1", "2"])
-        #expect(arguments.value("--output") == "2")
+    @Test func `keep all values of a list in order`() throws {
+        let arguments = try parse("--keep", "1", "a", "--keep", "2,3")
+        #expect(arguments.all("--keep") == ["1", "2,3"])
         #expect(arguments.operands == ["a"])
+        let numbers = ["1", "2", "3", "4"].map { (word: $0, element: $0) }
+        #expect(try arguments.set("--keep", of: numbers, noun: "number") == ["1", "2", "3"])
+    }
+
+    @Test func `refuse a second value of any other option, and name both`() throws {
+        let error = failure("a", "-o", "1", "--output=2")
+        #expect(error?.message == "--output is given twice: \"1\" and \"2\"")
+        #expect(failure("a", "--trim", "--trim=5")?.message == "--trim is given twice: \"\" and \"5\"")
+        #expect(try parse("a", "-v", "-v").has("--verbose"))
+    }
+
+    @Test func `take an optional value only from the same word`() throws {
+        let arguments = try parse("--trim", "a")
+        #expect(arguments.value("--trim") == "" && arguments.operands == ["a"])
+        #expect(try parse("--trim=5", "a").value("--trim") == "5")
+    }
+
+    @Test(arguments: [
+        ("-size", "--size"), ("-quality", "--quality"), ("-output=x", "--output"), ("-verbose", "--verbose"),
+    ])
+    func `suggest the long option that is written with one hyphen`(word: String, option: String) {
+        #expect(failure("a", word, "8")?.hint == "did you mean \(option)?")
     }
 
     @Test func `take words after two hyphens as operands`() throws {

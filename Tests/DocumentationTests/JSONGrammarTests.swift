@@ -45,6 +45,9 @@ import Testing
 
         try check(["convert", "--json", "-o", place.file("a.jpg"), "-q", "3", "images/rgba.png"], "written")
         try check(["convert", "--json", "-o", place.file("a.jpg"), "nowhere"], "failure", status: 66)
+        let series = ["convert", "-o", place.file("{w}.{ext}"), "--sizes", "8,16", "-f", "webp,png", "images/rgba.png"]
+        try check(series + ["--json"], "written")
+        try check(series + ["--srcset", "json"], "element")
     }
 
     @Test func `matches the output of thumbnail`() throws {

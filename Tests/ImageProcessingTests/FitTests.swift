@@ -84,11 +84,25 @@ import Testing
         #expect(try position.window(in: tall, size: PixelSize(20, 20)) == PixelRect(x: 0, y: x, width: 20, height: 20))
     }
 
-    @Test(arguments: CropPosition.allCases)
+    @Test(arguments: [CropPosition.center, .attention, .entropy])
     func `is the middle of a uniform image`(position: CropPosition) throws {
         let flat = try PixelBuffer.of(PixelSize(31, 10), .gray8, [77])
 
         #expect(try position.window(in: flat, size: PixelSize(10, 10)) == PixelRect(x: 10, y: 0, width: 10, height: 10))
+    }
+
+    @Test(arguments: [
+        (CropPosition.northwest, 0, 0), (.north, 10, 0), (.northeast, 21, 0), (.west, 0, 5), (.east, 21, 5),
+        (.southwest, 0, 10), (.south, 10, 10), (.southeast, 21, 10),
+    ])
+    func `is an edge or a corner`(position: CropPosition, x: Int, y: Int) throws {
+        let image = try image(PixelSize(31, 15), patch: PixelRect(x: 5, y: 5, width: 5, height: 5))
+
+        #expect(try position.window(in: image, size: PixelSize(10, 5)) == PixelRect(x: x, y: y, width: 10, height: 5))
+    }
+
+    @Test func `of every gravity exists`() {
+        for gravity in Gravity.allCases { #expect(CropPosition(gravity).gravity == gravity) }
     }
 
     @Test func `is never larger than the image`() throws {

@@ -20,6 +20,28 @@ extension CodersManager {
         return format(ofExtension: wanted) ?? ImageFormat(wanted)
     }
 
+    /// Returns the MIME type of a format: the first one that a coder declares.
+    package func mimeType(of format: ImageFormat) -> String {
+        for coder in order(for: format) {
+            let match = coder.descriptor.formats.first { $0.id == format }
+            if let type = match?.mimeTypes.first { return type }
+        }
+        return "image/\(format)"
+    }
+
+    /// Returns the format that the extension of a file name states, if its coders do not use it for the actual format.
+    ///
+    /// Several formats can share an extension, such as stills and animations.
+    package func misleadingFormat(ofName name: String, for format: ImageFormat) -> ImageFormat? {
+        guard let suffix = FileName(name).suffix?.lowercased() else { return nil }
+        let served = coders.flatMap(\.descriptor.formats)
+        guard let stated = served.first(where: { $0.extensions.contains(suffix) })?.id else { return nil }
+        let isOwn = coders.map(\.descriptor.formats).contains { formats in
+            formats.contains { $0.id == format } && formats.contains { $0.extensions.contains(suffix) }
+        }
+        return isOwn ? nil : stated
+    }
+
     /// Returns the writable format with this file name extension.
     package func format(ofExtension suffix: String) -> ImageFormat? {
         let wanted = suffix.lowercased()

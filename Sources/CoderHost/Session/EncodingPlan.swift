@@ -36,9 +36,7 @@ struct EncodingPlan {
 
         // A format that supports it stores the orientation; for other formats, the pixels are turned.
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
-        let keepsOrientation =
-            coder.output.carries.contains("orientation") && coder.output.carries.contains("exif")
-            && metadata.contains { $0.kind == .exif && ExifOrientation.read($0.bytes) == pending }
+        let keepsOrientation = coder.storesOrientation(pending, metadata)
         turn = keepsOrientation ? .up : pending
         let orientationOfBlob: Orientation? = turn != .up || info.orientationApplied ? .up : nil
         if turn.swapsSides { info.size = info.size.transposed }

@@ -7,8 +7,11 @@ public enum DecodedSize: Sendable, Hashable {
     case full
     /// Fitted into a box. A side of 0 follows from the other side; a box without sides changes nothing.
     ///
-    /// An image smaller than the box keeps its size unless `enlarging` is set.
-    case box(PixelSize, Fit = .inside, enlarging: Bool = false)
+    /// `enlarging` decides about images smaller than the box. Without a value, the fit decides: `.cover`, `.contain` and
+    /// `.fill` enlarge, so that the result has the size of the box; `.inside` and `.outside` keep small images.
+    case box(PixelSize, Fit = .inside, enlarging: Bool? = nil)
+    /// Scaled by a factor above 0, such as 0.5; a side has at least one pixel.
+    case scaled(by: Double)
     /// Limited to a number of bytes for the pixels of all frames; keeps the aspect ratio.
     ///
     /// A pixel counts four bytes, or more if its format needs more.
@@ -31,10 +34,20 @@ extension DecodedSize {
         switch self {
         case .full: Fit.Layout(scaled: size, result: size)
         case .box(let box, let fit, let enlarging):
-            fit.layout(size, in: box, mayEnlarge: enlarging || isScalable)
+            fit.layout(size, in: box, mayEnlarge: enlarging ?? fit.enlarges || isScalable)
+        case .scaled(let factor): Fit.Layout(evenly: Self.scaled(size, by: factor))
         case .limited(let limit):
             Fit.Layout(evenly: Self.limited(size, toBytes: limit, max(4, format.bytesPerPixel), frameCount))
         }
+    }
+
+    private static func scaled(_ size: PixelSize, by factor: Double) -> PixelSize {
+        func scaled(_ side: Int) -> Int {
+            // Limits refuse such a size; here it must not overflow.
+            Int(min(max(1, (Double(side) * factor).rounded()), Double(Int32.max)))
+        }
+        return factor.isFinite && factor > 0 && !size.isEmpty
+            ? PixelSize(scaled(size.width), scaled(size.height)) : size
     }
 
     private static func limited(

@@ -19,9 +19,7 @@ extension ImageShape {
         default: return nil
         }
         if rows.size != boxSize {
-            let window = PixelRect(
-                x: (reduced.width - boxSize.width) / 2, y: (reduced.height - boxSize.height) / 2,
-                width: boxSize.width, height: boxSize.height)
+            let window = (options.cropPosition.gravity ?? .center).place(boxSize, in: rows.size)
             rows = try CroppedRows(rows, to: window)
         }
         if let colors {

@@ -17,10 +17,11 @@ package struct ImageShape: Sendable {
     /// The size of the result before the transformer, after crop or padding.
     let boxSize: PixelSize
     let colors: ColorStep?
-    let options: DecodeOptions
+    /// The options and the steps after them.
+    package let options: DecodeOptions
     /// The warning if the region was cut at the edge of the image.
     let warning: String?
-    let finish: ImageFinish
+    package let finish: ImageFinish
 
     /// Plans the steps for one image.
     ///
@@ -36,16 +37,15 @@ package struct ImageShape: Sendable {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
         let whole = pending.applied(to: info.size)
         var upright = whole
-        if let region = options.region {
+        if let region = options.part?.rect(in: whole, options.cropPosition.gravity ?? .center) {
             let inside = region.intersection(PixelRect(whole))
             guard !inside.isEmpty else {
                 throw .invalidArgument("the region \(region) is outside the image of \(whole) pixels")
             }
             upright = inside.size
-            warning =
-                inside.size == region.size
-                ? nil
-                : "the region \(region) exceeds the image of \(whole) pixels: \(upright) pixels of it are inside"
+            warning = options.part?.excess(over: inside.size).map {
+                "the region \($0) exceeds the image of \(whole) pixels: \(upright) pixels of it are inside"
+            }
             part = inside.size == whole ? nil : pending.source(of: inside, in: info.size)
         } else {
             (part, warning) = (nil, nil)
@@ -78,7 +78,7 @@ package struct ImageShape: Sendable {
     /// Whether the first frame decides which part of all frames is kept.
     var isCroppedByContent: Bool {
         guard case .box(_, .cover, _) = options.size else { return false }
-        return options.cropPosition != .center && turn.applied(to: reduced) != boxSize
+        return options.cropPosition.gravity == nil && turn.applied(to: reduced) != boxSize
     }
 
     /// All sizes that take memory.
@@ -127,15 +127,13 @@ package struct ImageShape: Sendable {
 
     var isPadded: Bool { if case .box(_, .contain, _) = options.size { true } else { false } }
 
-    /// Centers the image in a box, on the background color or on transparent pixels.
+    /// Places the image in a box, on the background color or on transparent pixels.
     private func padded(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
         let hasColor = finish.background.map { $0.alpha == 255 } ?? false
         let channels: PixelFormat.Channels = hasColor && !pixels.format.hasTransparency ? .rgb : .rgba
         let converted = try PixelConverter.convert(
             pixels, to: PixelFormat(channels, bits: min(16, pixels.format.bits)))
-        let place = PixelRect(
-            x: (boxSize.width - pixels.size.width) / 2, y: (boxSize.height - pixels.size.height) / 2,
-            width: pixels.size.width, height: pixels.size.height)
+        let place = (options.cropPosition.gravity ?? .center).place(pixels.size, in: boxSize)
         return try PixelConverter.placed(converted, in: boxSize, at: place, on: finish.background ?? .clear)
     }
 

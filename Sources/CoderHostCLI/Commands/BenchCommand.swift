@@ -17,13 +17,13 @@ enum BenchCommand: Command {
         ],
         options: [
             OptionSpecification(
-                "--ops", value: "NAMES",
+                "--ops", value: "NAMES", isList: true,
                 help: "operations: info,decode,thumbnail,convert,encode (default: the first three)"),
             OptionSpecification(
                 "--runs", value: "N", help: "measured runs per operation, after one warm-up run (default: 5)"),
             .threads(default: "1"),
             OptionSpecification(
-                "--against", value: "PROGRAMS",
+                "--against", value: "PROGRAMS", isList: true,
                 help: "compare with installed programs: vips,pillow,magick (default: none)"),
             OptionSpecification(
                 "--to", value: "FORMAT",

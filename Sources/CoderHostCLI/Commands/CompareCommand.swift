@@ -16,9 +16,10 @@ enum CompareCommand: Command {
         ],
         options: [
             OptionSpecification(
-                "--metric", value: "NAMES", help: "metrics to show: psnr,ssim,max,mae,count (default: all)"),
+                "--metric", value: "NAMES", isList: true,
+                help: "metrics to show: psnr,ssim,max,mae,count (default: all)"),
             OptionSpecification(
-                "--within", value: "BOUNDS",
+                "--within", value: "BOUNDS", isList: true,
                 help:
                     "METRIC=N,… for exit 0: minimum psnr, ssim; maximum others (default: identical)"),
             OptionSpecification(
@@ -35,7 +36,8 @@ enum CompareCommand: Command {
         notes: """
 
             Images are compared upright, as RGBA with premultiplied alpha, with 8 bits per sample, or 16 if
-            one image has more than 8. Colors are compared as stored. Units: psnr in dB; ssim is the mean over
+            one image has more than 8. Colors are compared as stored. Images of different sizes differ, with
+            exit code 1. Units: psnr in dB; ssim is the mean over
             channels (1 = identical); max and mae in sample values; count in pixels.
 
             """)

@@ -121,6 +121,11 @@ struct CompareBound {
         for text in texts {
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
                 let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                if pair.count == 1, Double(String(part)) != nil {
+                    throw UsageError(
+                        "invalid --within value \"\(part)\": no metric, expected METRIC=N",
+                        hint: "for example --within ssim=\(part) or --within psnr=40,max=3")
+                }
                 let metric = try CompareMetric.named(pair[0])
                 guard pair.count == 2, let limit = Double(String(pair[1])), limit.isFinite, limit >= 0 else {
                     throw UsageError(

@@ -16,6 +16,9 @@ enum ConvertCommand: Command {
                 "coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --target-size 300k",
                 "prepare for the web"
             ),
+            ("coderhost convert in.jpg -o web/ --sizes 400,800 -f avif,jpeg --srcset html", "write a <picture>"),
+            ("coderhost convert in.jpg -o out.jpg --crop 16:9 --gravity north --max 2048", "crop and limit the size"),
+            ("coderhost convert *.jpg -o web/ --overlay logo.png --opacity 60% --margin 16", "add a watermark"),
             ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "fill transparent pixels"),
             ("coderhost convert - -o - -f png < in.webp > out.png", "convert in a pipe"),
             ("coderhost convert cat.gif -o cat.webp", "convert an animation"),
@@ -24,9 +27,10 @@ enum ConvertCommand: Command {
         ],
         options: [
             .output("file, folder/, - or template of {dir} {stem} {ext} {n} {w} {h} {item}"),
-            .format(default: "by output name, else PNG with alpha or JPEG"),
-        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize]
-            + ImageChanges.specification + ImageChanges.transforms + [.limitBytes] + ItemChoice.specification
+            .formats(default: "by output name, else PNG with alpha or JPEG"),
+        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize, .max]
+            + Renditions.specification + ImageChanges.specification + ImageChanges.transforms + [.limitBytes]
+            + ItemChoice.specification
             + [.frame, .firstFrame, .incomplete] + metadataOptions(kept: "all")
             + ConvertJob.specification)
 
@@ -43,15 +47,22 @@ extension ConvertJob {
             switch result {
             case .failure(let error): error.report(file, json: json, outputIsTaken: outputIsTaken)
             case .success(let outcome):
-                for one in [outcome] + outcome.others {
+                let outcomes = [outcome] + outcome.others
+                // Outputs of one input share most warnings.
+                var told: Set<String> = []
+                for one in outcomes {
                     if json {
                         report(one.json)
                         continue
                     }
-                    for warning in one.warnings {
+                    for warning in one.warnings where told.insert(warning).inserted {
                         Console.error(printable("coderhost: \(file): warning: \(warning)"))
                     }
                     if verbose { Console.error(printable(one.line)) }
+                }
+                if let style = renditions.markup {
+                    let lines = Srcset(outcomes, alternative: renditions.alternative, host.manager).lines(style)
+                    lines.forEach { Console.out($0) }
                 }
             }
         }

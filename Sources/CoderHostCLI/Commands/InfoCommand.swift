@@ -20,7 +20,7 @@ enum InfoCommand: Command {
             OptionSpecification("--items", help: "list number, role, size and name of all images in the file"),
             OptionSpecification("--hash", help: "print the SHA-256 of the pixels (RGBA8, straight alpha)"),
             OptionSpecification(
-                "-f", "--field", value: "FIELD",
+                "-f", "--field", value: "FIELD", isList: true,
                 help: "print only these fields, one per line (comma-separated or repeated)"),
             .coder,
         ])
@@ -86,7 +86,10 @@ struct Report {
 
     init(_ source: ImageSource, _ host: CoderHost, _ wanted: Wanted) throws(CoderError) {
         members = try host.manager.withSession(source, forcing: wanted.coder) { session throws(CoderError) in
-            try Self.members(source, session, wanted)
+            if let stated = host.manager.misleadingFormat(ofName: source.name, for: session.format) {
+                session.context.warn("the file has the file extension of \(stated), but holds \(session.format)")
+            }
+            return try Self.members(source, session, wanted)
         }
     }
 

@@ -15,11 +15,12 @@ enum PluginCheckVerb: PluginVerb {
     ]
     static let options = [
         OptionSpecification(
-            "--only", value: "NAME,…", help: "run these groups or checks, and their prerequisites (default: all)"),
+            "--only", value: "NAME,…", isList: true,
+            help: "run these groups or checks, and their prerequisites (default: all)"),
         OptionSpecification("--list", help: "list all groups and checks"),
         OptionSpecification("--only-failed", help: "print failed checks only"),
         OptionSpecification(
-            "--sample", value: "FILE",
+            "--sample", value: "FILE", isList: true,
             help: "also check this image (may be repeated; default: none)"),
         OptionSpecification("--junit", help: "print results as JUnit XML"),
         OptionSpecification(

@@ -16,7 +16,7 @@ enum ThumbnailCommand: Command {
         options: [
             OptionSpecification(
                 "-s", "--size", value: "SIZE",
-                help: "box in pixels: 256 for 256x256, or 800x600, 800x, x600 (default: 256)")
+                help: "size: 256 for 256x256, 800x600, 800x, x600, 50%; 800x600^ covers, ! stretches (default: 256)")
         ] + ImageChanges.specification + [
             .output(
                 "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n} {w} {h} "
@@ -29,7 +29,8 @@ enum ThumbnailCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         var style = ConvertJob.Style()
         style.command = specification.name
-        style.box = try arguments.box("--size") ?? PixelSize(256, 256)
+        style.sizeOption = "--size"
+        style.box = PixelSize(256, 256)
         style.output = OutputTarget.besideInput
         style.kept = [.icc]
         style.keepsFormat = true

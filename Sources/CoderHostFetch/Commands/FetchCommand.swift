@@ -20,7 +20,7 @@ enum FetchCommand: NetworkCommand {
 
     /// The options of `convert` for changing the image.
     private static let image: [OptionSpecification] =
-        [.resize] + ImageChanges.specification + ImageChanges.transforms + EncodingSwitches.specification
+        [.resize, .max] + ImageChanges.specification + ImageChanges.transforms + EncodingSwitches.specification
         + EncodingSwitches.stillSpecification + [.limitBytes, .frame, .firstFrame]
         + metadataOptions(kept: "all") + [.coder, .budget]
 

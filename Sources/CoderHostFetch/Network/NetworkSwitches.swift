@@ -13,7 +13,7 @@ struct NetworkSwitches {
 
     static let specification = [
         OptionSpecification(
-            "--allow-host", value: "HOST",
+            "--allow-host", value: "HOST", isList: true,
             help: "allow HOST[:PORT] at any address (may be repeated; default: none)"),
         OptionSpecification(
             "--allow-private", help: "allow this machine, private networks and file: URLs"),
@@ -39,7 +39,7 @@ struct NetworkSwitches {
     ]
 
     static let header = OptionSpecification(
-        "--header", value: "'NAME: VALUE'",
+        "--header", value: "'NAME: VALUE'", isList: true,
         help: "send this header; cached separately (may be repeated; default: none)")
 
     init(_ arguments: ParsedArguments) throws(UsageError) {

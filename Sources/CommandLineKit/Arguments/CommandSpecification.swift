@@ -8,12 +8,27 @@ package struct OptionSpecification {
 
     /// The subcommands that accept the option; empty for all.
     package var verbs: [String]
+    /// Whether the option can be repeated, because its values add up.
+    package var isList: Bool
+    /// Whether the value can be omitted; it is then part of the word, as in `--name=VALUE`.
+    package var hasOptionalValue: Bool
 
-    package init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
+    package init(
+        _ names: String..., value: String? = nil, isList: Bool = false, hasOptionalValue: Bool = false,
+        of verbs: [String] = [], help: String
+    ) {
         self.names = names
         self.verbs = verbs
         self.value = value
+        self.isList = isList
+        self.hasOptionalValue = hasOptionalValue
         self.help = help
+    }
+
+    /// The names and the placeholder of the value, as the help shows them.
+    package var label: String {
+        let suffix = value.map { hasOptionalValue ? "[=\($0)]" : " \($0)" } ?? ""
+        return names.joined(separator: ", ") + suffix
     }
 
     package var key: String { names[names.count - 1] }
@@ -83,11 +98,11 @@ package struct CommandSpecification {
 
     private static let host = [
         OptionSpecification(
-            "--plugin-dir", value: "DIR", help: "search this plugin folder first (may be repeated)"),
+            "--plugin-dir", value: "DIR", isList: true, help: "search this plugin folder first (may be repeated)"),
         OptionSpecification(
             "--trust", value: "POLICY", help: "which plugins to use: any, owned or signed (default: owned)"),
         OptionSpecification(
-            "--limits", value: "SPEC",
+            "--limits", value: "SPEC", isList: true,
             help:
                 "decode limits: default, strict or off, then NAME=N,… (k, M, G, T); names: side pixels source-pixels "
                 + "frames total input output memory metadata all-metadata ratio scans nesting threads time "
@@ -146,9 +161,7 @@ package struct CommandSpecification {
             text += "  \(example.command)\(gap)\(example.does)\n"
         }
         text += notes + "\nUsage: coderhost \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\nOptions:\n"
-        let left = allOptions.map { option in
-            "  " + option.names.joined(separator: ", ") + (option.value.map { " " + $0 } ?? "")
-        }
+        let left = allOptions.map { "  " + $0.label }
         let column = (left.map(\.count).max() ?? 0) + 2
         for (label, option) in zip(left, allOptions) {
             text += label + String(repeating: " ", count: column - label.count)

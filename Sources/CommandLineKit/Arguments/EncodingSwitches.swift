@@ -120,7 +120,7 @@ package struct EncodingSwitches {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
-        options.background = changes.finish.background ?? .white
+        options.background = changes.finish.background?.overWhite ?? .white
         options.dynamicRange = dynamicRange
         return options
     }

@@ -4,56 +4,110 @@ import ImageProcessing
 
 /// The changes to pixels between decoding and encoding, as the command line asks for them.
 ///
-/// They apply in this order, independent of the order of options: orient upright, crop, resize with crop or padding,
-/// convert colors, flip, rotate, blur, filter, tint, round corners.
+/// They apply in this order, independent of the order of options: orient upright, crop to a rectangle, trim, crop to a
+/// size or shape, resize with crop or padding, convert colors, flip, rotate, blur, filter, tint, draw the overlay, round
+/// corners, extend.
 package struct ImageChanges {
     /// The options for decoding, and the steps after them.
     package private(set) var options = DecodeOptions()
+    /// The steps after the options, without the overlay.
     package private(set) var finish = ImageFinish()
+    /// The largest difference of colors in a border to remove, 0 … 1; nil to keep borders.
+    let trim: Double?
+    /// The image to draw over each image.
+    let overlay: OverlaySwitches?
+    /// The number of transformers that come before the overlay.
+    private let stepsBelow: Int
     /// Whether all pixels stay unchanged.
     package let isIdentity: Bool
 
     /// Parses the options.
     ///
-    /// - Parameter box: the box to resize to; nil to keep the size.
-    package init(_ arguments: ParsedArguments, box: PixelSize?) throws(UsageError) {
-        let fit = try arguments.choice("--fit", Fit.self) ?? .inside
+    /// - Parameters:
+    ///   - option: the option of the size, `--resize` or `--size`.
+    ///   - box: the box to resize to without the option; nil to keep the size.
+    ///   - host: decodes the overlay.
+    package init(
+        _ arguments: ParsedArguments, option: String, box: PixelSize?, _ host: CoderHost
+    ) throws(UsageError) {
         let limit = try arguments.byteCount("--limit-bytes")
-        (options.region, options.cropPosition) = try Self.crop(arguments)
-        if arguments.value("--crop").flatMap(CropPosition.init) != nil, fit != .cover {
-            throw UsageError(
-                "--crop \(options.cropPosition.rawValue) works only with --fit cover", hint: "add --fit cover")
+        let size = try RequestedSize.parse(arguments, option, usual: box)
+        let (part, position) = try RequestedPart.parse(arguments)
+        options.part = part
+        trim = try Self.trim(arguments)
+        overlay = try OverlaySwitches(arguments, host)
+        let hasSize = size != nil || arguments.has("--sizes")
+        let fit: Fit? = if case .box(_, let fit, _) = size { fit } else { nil }
+        if let position, fit != .cover, position.gravity == nil || fit != .contain {
+            throw UsageError("--crop \(position.rawValue) works only with --fit cover", hint: "add --fit cover")
         }
-        if box == nil, let name = ["--fit", "--enlarge", "--linear", "--filter"].first(where: arguments.has) {
+        let gravity = try arguments.choice("--gravity", Gravity.self)
+        let placesPart = if case .aspect = part { true } else if case .size = part { true } else { false }
+        if gravity != nil, overlay == nil, !placesPart, fit != .cover, fit != .contain, !arguments.has("--extend") {
+            throw UsageError(
+                "--gravity has nothing to place",
+                hint: "add --fit cover, --fit contain, --crop 16:9, --extend or --overlay")
+        }
+        if gravity != nil, overlay == nil, let position {
+            throw UsageError("--gravity and --crop \(position.rawValue) both set the part to keep", hint: "choose one")
+        }
+        // The overlay takes the gravity, because a crop can name its own.
+        options.cropPosition = position ?? (overlay == nil ? gravity : nil).map { CropPosition($0) } ?? .center
+        let names = ["--fit", "--enlarge", "--no-enlarge", "--linear", "--filter"]
+        if !hasSize, let name = names.first(where: arguments.has) {
             throw UsageError("\(name) needs a target size", hint: "add a size, such as --resize 800x600")
         }
-        if limit != nil, box != nil || options.region != nil {
+        if limit != nil, hasSize || part != nil {
             throw UsageError(
-                "\(box != nil ? "a size" : "--crop") and --limit-bytes both set the output size",
+                "\(hasSize ? "a size" : "--crop") and --limit-bytes both set the output size",
                 hint: "choose one")
         }
-        if let box { options.size = .box(box, fit, enlarging: arguments.has("--enlarge")) }
+        if let size { options.size = size }
         if let limit { options.size = .limited(toBytes: limit) }
         finish.background = try arguments.color("--bg")
         finish.colors = try Self.colors(arguments)
-        let steps = try Self.steps(arguments)
+        let below = try Self.steps(arguments)
+        let steps = below + (try Self.stepsAbove(arguments, overlay == nil ? gravity : nil, finish.background))
+        stepsBelow = below.count
         finish.transformer = steps.isEmpty ? nil : Pipeline(steps)
-        isIdentity = options == DecodeOptions() && finish.isEmpty
+        isIdentity = options == DecodeOptions() && finish.isEmpty && trim == nil && overlay == nil
         // An unmodified image keeps its orientation tag.
         options.appliesOrientation = !isIdentity
         if let filter = try arguments.choice("--filter", ResamplingFilter.self) { options.resampling.filter = filter }
         options.resampling.linearLight = arguments.has("--linear")
     }
 
-    /// Parses `--crop`: `WxH+X+Y` or `X,Y,W,H` crops to a rectangle; a word selects the part that `--fit cover` keeps.
-    private static func crop(_ arguments: ParsedArguments) throws(UsageError) -> (PixelRect?, CropPosition) {
-        guard let text = arguments.value("--crop") else { return (nil, .center) }
-        if let position = CropPosition(rawValue: text) { return (nil, position) }
-        if let part = PixelRect(part: text) { return (part, .center) }
-        let words = CropPosition.allCases.map(\.rawValue)
-        throw UsageError(
-            "invalid --crop value \"\(text)\": expected WxH+X+Y, X,Y,W,H, \(words.joined(separator: ", "))",
-            hint: OptionCheck.nearest(text, words).map { "did you mean \($0)?" } ?? "for example --crop 640x480+10+20")
+    /// Returns the steps after the options, with the overlay in the color space of the image.
+    func finish(with overlay: Overlay?) -> ImageFinish {
+        guard let overlay else { return finish }
+        var result = finish
+        var steps = (finish.transformer as? Pipeline)?.transformers ?? []
+        steps.insert(overlay, at: stepsBelow)
+        result.transformer = Pipeline(steps)
+        return result
+    }
+
+    /// Whether a size is a box that a small image does not fill, as `--no-enlarge` asks for.
+    func isUnfilled(_ size: PixelSize, _ options: DecodeOptions) -> Bool {
+        guard case .box(let box, let fit, let enlarging) = options.size, enlarging == false, fit.enlarges,
+            finish.transformer == nil
+        else {
+            return false
+        }
+        return !box.isEmpty && size != box
+    }
+
+    /// Parses `--trim`: no value, or a tolerance in percent.
+    private static func trim(_ arguments: ParsedArguments) throws(UsageError) -> Double? {
+        guard let text = arguments.value("--trim") else { return nil }
+        if text.isEmpty { return 0 }
+        let digits = text.hasSuffix("%") ? String(text.dropLast()) : text
+        guard let percent = Double(digits), (0...100).contains(percent) else {
+            throw UsageError(
+                "invalid --trim value \"\(text)\": expected a tolerance from 0 to 100 percent",
+                hint: "for example --trim=5")
+        }
+        return percent / 100
     }
 
     private static func colors(_ arguments: ParsedArguments) throws(UsageError) -> (ColorProfile, embeds: Bool)? {
@@ -96,8 +150,27 @@ package struct ImageChanges {
         if let radius = try arguments.real("--blur", 0...1000), radius > 0 { steps.append(Blur(radius: radius)) }
         if let effect = try arguments.choice("--effect", Effect.self) { steps.append(effect.transformer) }
         if let color = try arguments.color("--tint") { steps.append(Tint(color)) }
+        return steps
+    }
+
+    /// Returns the transformers after the overlay.
+    private static func stepsAbove(
+        _ arguments: ParsedArguments, _ gravity: Gravity?, _ background: RGBAColor?
+    ) throws(UsageError) -> [any ImageTransformer] {
+        var steps: [any ImageTransformer] = []
         if let radius = try arguments.real("--round", 0...65_535), radius > 0 {
             steps.append(RoundCorners(radius: radius))
+        }
+        guard let text = arguments.value("--extend") else { return steps }
+        let color = background ?? .clear
+        if let border = Int(text), (0...65_535).contains(border) {
+            steps.append(Extending(by: border, color: color))
+        } else if text.lowercased().contains("x"), let size = PixelSize(box: text) {
+            steps.append(Extending(to: size, gravity: gravity ?? .center, color: color))
+        } else {
+            throw UsageError(
+                "invalid --extend value \"\(text)\": expected WxH, Wx, xH, or the width of a border in pixels",
+                hint: "for example --extend 20 or --extend 800x600")
         }
         return steps
     }
@@ -123,8 +196,15 @@ package struct ImageChanges {
             help: "how the image fits the box: inside, outside, cover, contain or fill (default: inside)"),
         OptionSpecification(
             "--crop", value: "PART",
-            help: "crop to WxH+X+Y or X,Y,W,H; with --fit cover: center, attention, entropy (default: center)"),
-        OptionSpecification("--enlarge", help: "enlarge small images too"),
+            help: "crop to WxH+X+Y, X,Y,W,H, WxH or 16:9; for --fit cover: attention, entropy, north … (default: none)"),
+        OptionSpecification(
+            "--gravity", value: "WHERE",
+            help: "place of a crop, of padding or of the overlay: center, north, northeast … (default: center)"),
+        OptionSpecification(
+            "--trim", value: "PERCENT", hasOptionalValue: true,
+            help: "remove a border of the color of the top left corner, with this tolerance (default: 0)"),
+        OptionSpecification("--enlarge", help: "enlarge small images with inside and outside too"),
+        OptionSpecification("--no-enlarge", help: "never enlarge, also with cover, contain and fill"),
         OptionSpecification("--linear", help: "resize in linear light (default: in stored values)"),
         OptionSpecification(
             "--filter", value: "NAME",
@@ -141,23 +221,28 @@ package struct ImageChanges {
     ]
 
     /// The options of `convert` and `fetch`, which `thumbnail` lacks.
-    package static let transforms = [
-        OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal, vertical or both (default: none)"),
-        OptionSpecification(
-            "--rotate", value: "DEGREES",
-            help: "rotate clockwise by degrees; enlarges the canvas (default: 0)"),
-        OptionSpecification(
-            "--blur", value: "RADIUS", help: "Gaussian blur; standard deviation in pixels (default: 0)"),
-        OptionSpecification(
-            "--effect", value: "NAME", help: "color effect: grayscale, invert or sepia (default: none)"),
-        OptionSpecification("--tint", value: "COLOR", help: "paint the image in one color, keep alpha (default: none)"),
-        OptionSpecification("--round", value: "RADIUS", help: "round the corners; radius in pixels (default: 0)"),
-    ]
+    package static let transforms =
+        [
+            OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal, vertical or both (default: none)"),
+            OptionSpecification(
+                "--rotate", value: "DEGREES",
+                help: "rotate clockwise by degrees; enlarges the canvas (default: 0)"),
+            OptionSpecification(
+                "--blur", value: "RADIUS", help: "Gaussian blur; standard deviation in pixels (default: 0)"),
+            OptionSpecification(
+                "--effect", value: "NAME", help: "color effect: grayscale, invert or sepia (default: none)"),
+            OptionSpecification(
+                "--tint", value: "COLOR", help: "paint the image in one color, keep alpha (default: none)"),
+            OptionSpecification("--round", value: "RADIUS", help: "round the corners; radius in pixels (default: 0)"),
+            OptionSpecification(
+                "--extend", value: "SIZE",
+                help: "extend the canvas with --bg: WxH, or 20 for a border of 20 pixels (default: none)"),
+        ] + OverlaySwitches.specification
 }
 
 extension PixelRect {
     /// Parses `WxH+X+Y`, or `X,Y,W,H` as in IIIF; nil for other texts.
-    fileprivate init?(part text: String) {
+    init?(part text: String) {
         let numbers = text.split(omittingEmptySubsequences: false) { "x+,".contains($0) }.map { Int($0) }
         guard numbers.count == 4, let a = numbers[0], let b = numbers[1], let c = numbers[2], let d = numbers[3],
             min(a, b, c, d) >= 0, max(a, b, c, d) <= 1 << 30

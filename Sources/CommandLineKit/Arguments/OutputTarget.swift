@@ -42,7 +42,7 @@ package struct OutputTarget {
     /// Whether names depend on the size of the output image.
     package var needsSize: Bool {
         switch kind {
-        case .template(let template), .openTemplate(let template): template.mentions("w") || template.mentions("h")
+        case .template, .openTemplate: mentions("w") || mentions("h")
         default: false
         }
     }
@@ -65,8 +65,10 @@ package struct OutputTarget {
     /// - Parameters:
     ///   - fields: the placeholders that a template may contain.
     ///   - isRemote: whether inputs are URLs. The extension of a URL is a poor hint at its format.
+    ///   - followsFormat: whether `.{ext}` at the end is the file extension of the written format.
     package init(
-        _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names, isRemote: Bool = false
+        _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names, isRemote: Bool = false,
+        followsFormat: Bool = false
     ) throws(UsageError) {
         mayReplace = Self.mayReplace(arguments, isNameTyped: text != Self.currentFolder)
         if text == Self.besideInput {
@@ -87,7 +89,9 @@ package struct OutputTarget {
             kind = .folder(text.hasSuffix("/") ? text : text + "/")
         } else if text.contains("{") {
             let template = try OutputTemplate(text, fields)
-            kind = (isRemote ? template.withoutExtension : nil).map { .openTemplate($0) } ?? .template(template)
+            kind =
+                (isRemote || followsFormat ? template.withoutExtension : nil).map { .openTemplate($0) }
+                ?? .template(template)
         } else {
             if arguments.operands.count > 1 && FileStatus.of(text)?.isRegular != false {
                 throw UsageError(
@@ -99,10 +103,21 @@ package struct OutputTarget {
     }
 
     /// Whether every item of a file gets its own name.
-    var namesItems: Bool {
+    var namesItems: Bool { mentions("item") }
+
+    /// Whether names depend on a placeholder.
+    func mentions(_ field: String) -> Bool {
         switch kind {
-        case .template(let template), .openTemplate(let template): template.mentions("item")
+        case .template(let template), .openTemplate(let template): template.mentions(field)
         default: false
+        }
+    }
+
+    /// Whether the written format decides the file extension.
+    var followsFormat: Bool {
+        switch kind {
+        case .file, .template: false
+        case .folder, .openTemplate, .beside: true
         }
     }
 

@@ -15,7 +15,7 @@ extension ParsedArguments {
                 ?? "values: \(words.joined(separator: ", "))")
     }
 
-    /// Returns the elements that a comma-separated option names; nil without the option.
+    /// Returns the elements that all values of a comma-separated option name; nil without the option.
     ///
     /// - Parameters:
     ///   - known: all elements with their words.
@@ -24,10 +24,13 @@ extension ParsedArguments {
     package func set<Element: Hashable>(
         _ key: String, of known: [(word: String, element: Element)], noun: String, all: Set<Element>? = nil
     ) throws(UsageError) -> Set<Element>? {
-        guard let text = value(key) else { return nil }
-        if text == "all" { return all ?? Set(known.map(\.element)) }
+        guard has(key) else { return nil }
         var result: Set<Element> = []
-        for word in text.split(separator: ",").map(String.init) {
+        for word in self.all(key).flatMap({ $0.split(separator: ",") }).map(String.init) {
+            if word == "all" {
+                result.formUnion(all ?? Set(known.map(\.element)))
+                continue
+            }
             guard let match = known.first(where: { $0.word == word.lowercased() }) else {
                 let words = known.map(\.word)
                 let plural = noun.split(separator: " ").last.map { "\($0)s" } ?? noun
@@ -54,17 +57,10 @@ extension ParsedArguments {
     /// Returns the box of an option: `256`, `800x600`, `800x` or `x600`; an omitted side is 0.
     package func box(_ key: String) throws(UsageError) -> PixelSize? {
         guard let text = value(key) else { return nil }
-        let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
-        let numbers = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
-        let isValid =
-            (1...2).contains(numbers.count) && numbers.allSatisfy { (0...(1 << 24)).contains($0) }
-            && numbers.contains { $0 > 0 } && !(numbers.count == 2 && sides.contains("0"))
-        guard isValid else {
-            throw UsageError(
-                "invalid \(key) value \"\(text)\": expected WxH, Wx, xH, or one number for a square box",
-                hint: "for example \(key) 800x600")
-        }
-        return numbers.count == 1 ? PixelSize(numbers[0], numbers[0]) : PixelSize(numbers[0], numbers[1])
+        if let box = PixelSize(box: text) { return box }
+        throw UsageError(
+            "invalid \(key) value \"\(text)\": expected WxH, Wx, xH, or one number for a square box",
+            hint: "for example \(key) 800x600")
     }
 
     /// Returns the color of an option: a name, `#rgb`, `#rgba`, `#rrggbb` or `#rrggbbaa`.
@@ -79,6 +75,16 @@ extension ParsedArguments {
 }
 
 extension RGBAColor {
+    /// The color on white, for formats without alpha.
+    var overWhite: RGBAColor {
+        let (part, rest) = (Int(alpha), 255 - Int(alpha))
+        func mixed(_ value: UInt8) -> UInt8 {
+            let sum: Int = Int(value) * part + 255 * rest + 127
+            return UInt8(sum / 255)
+        }
+        return RGBAColor(red: mixed(red), green: mixed(green), blue: mixed(blue))
+    }
+
     /// The color names that options accept.
     package static let names: [(name: String, color: RGBAColor)] = [
         ("white", .white), ("black", .black), ("gray", RGBAColor(red: 128, green: 128, blue: 128)),
@@ -105,5 +111,20 @@ extension RGBAColor {
         self.init(
             red: UInt8(bytes[0]), green: UInt8(bytes[1]), blue: UInt8(bytes[2]),
             alpha: bytes.count > 3 ? UInt8(bytes[3]) : 255)
+    }
+}
+
+extension PixelSize {
+    /// Parses a box: `256`, `800x600`, `800x` or `x600`; an omitted side is 0. Nil for other texts.
+    init?(box text: String) {
+        let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
+        guard (1...2).contains(sides.count), sides.count == 1 || !sides.contains("0") else { return nil }
+        var numbers: [Int] = []
+        for side in sides {
+            guard let number = side.isEmpty ? 0 : Int(side), (0...(1 << 24)).contains(number) else { return nil }
+            numbers.append(number)
+        }
+        if numbers.allSatisfy({ $0 == 0 }) { return nil }
+        self.init(numbers[0], numbers[numbers.count - 1])
     }
 }

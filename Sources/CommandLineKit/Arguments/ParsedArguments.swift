@@ -9,7 +9,7 @@ package struct ParsedArguments {
 
     /// Whether an option was given.
     package func has(_ key: String) -> Bool { values[key] != nil }
-    /// Returns the last value of an option.
+    /// Returns the value of an option; of a list, the last one.
     package func value(_ key: String) -> String? { values[key]?.last }
     /// Returns all values of an option, in order.
     package func all(_ key: String) -> [String] { values[key] ?? [] }
@@ -29,6 +29,10 @@ package struct ParsedArguments {
                 onlyOperands = true
                 continue
             }
+            if let long = Self.longOption(writtenAs: word, command) {
+                throw UsageError(
+                    "unknown option \(word.prefix { $0 != "=" })", hint: "did you mean \(long)?", command: command.name)
+            }
             let (name, attached) = Self.split(word)
             guard let option = command.allOptions.first(where: { $0.names.contains(name) }) else {
                 let isFile = FileStatus.of(word) != nil
@@ -44,6 +48,10 @@ package struct ParsedArguments {
                 values[option.key, default: []].append("")
                 continue
             }
+            if option.hasOptionalValue {
+                try add(attached ?? "", name, option, command)
+                continue
+            }
             // An option of this command is not taken as a value, except in the form `--name=-f`.
             let isForgotten = rest.first.map { word in command.allOptions.contains { $0.names.contains(word) } } ?? true
             guard let value = attached ?? (isForgotten ? nil : rest.popFirst()) else {
@@ -55,7 +63,7 @@ package struct ParsedArguments {
                     "the value of \(name) is not valid UTF-8", hint: "choose another name",
                     command: command.name)
             }
-            values[option.key, default: []].append(value)
+            try add(value, name, option, command)
         }
         if has("--help") { return }
         if let verb = command.verbs.first(where: { $0.name == operands.first }) {
@@ -74,6 +82,31 @@ package struct ParsedArguments {
             throw UsageError(
                 "unexpected argument \"\(operands[command.operandCount.upperBound])\"", command: command.name)
         }
+    }
+
+    /// Adds a value of an option.
+    ///
+    /// - Throws: ``UsageError`` for a second value of an option that has only one: a script would not notice which one
+    ///   has an effect.
+    private mutating func add(
+        _ value: String, _ name: String, _ option: OptionSpecification, _ command: CommandSpecification
+    ) throws(UsageError) {
+        if !option.isList, let earlier = values[option.key]?.first {
+            throw UsageError(
+                "\(name) is given twice: \"\(printable(earlier))\" and \"\(printable(value))\"",
+                hint: "remove one of them",
+                command: command.name)
+        }
+        values[option.key, default: []].append(value)
+    }
+
+    /// Returns the long option that is written with one hyphen, as other programs do: `-resize`, `-quality=80`.
+    ///
+    /// Otherwise its letters would count as the value of a short option.
+    private static func longOption(writtenAs word: String, _ command: CommandSpecification) -> String? {
+        guard !word.hasPrefix("--"), word.count > 3 else { return nil }
+        let long = "-" + String(word.prefix { $0 != "=" })
+        return command.allOptions.contains { $0.names.contains(long) } ? long : nil
     }
 
     /// Returns the option that a mistyped name probably means, with all its names if only the case of a letter differs.

@@ -15,7 +15,7 @@ extension OptionSpecification {
         "--coder", value: "ID", help: "decode with this coder only (default: the best)")
     /// `-O` of commands that decode or encode.
     package static let coderOption = OptionSpecification(
-        "-O", "--option", value: "KEY=VALUE",
+        "-O", "--option", value: "KEY=VALUE", isList: true,
         help: "set an option of the coder (may be repeated); list --json shows all")
 
     // MARK: Output
@@ -32,6 +32,15 @@ extension OptionSpecification {
         OptionSpecification("-f", "--format", value: "FORMAT", help: "output format (default: \(usual))")
     }
 
+    /// Returns `--format` of commands that write several files for each input.
+    ///
+    /// - Parameter usual: the format without this option.
+    package static func formats(default usual: String) -> OptionSpecification {
+        OptionSpecification(
+            "-f", "--format", value: "FORMATS", isList: true,
+            help: "output format, or several such as avif,webp,jpeg (default: \(usual))")
+    }
+
     /// `--no-overwrite`.
     package static let noOverwrite = OptionSpecification("--no-overwrite", help: "fail if the output exists")
     /// `--verbose`.
@@ -42,7 +51,11 @@ extension OptionSpecification {
 
     /// `--resize`.
     package static let resize = OptionSpecification(
-        "--resize", value: "SIZE", help: "target size in px: 800x600, 800x, x600, or 256 for 256x256 (default: keep)")
+        "--resize", value: "SIZE",
+        help: "target size: 800x600, 800x, x600, 256 for 256x256, 50%; 800x600^ covers, ! stretches (default: keep)")
+    /// `--max`.
+    package static let max = OptionSpecification(
+        "--max", value: "N", help: "longest side in px; never enlarges (default: no limit)")
     /// `--limit-bytes`.
     package static let limitBytes = OptionSpecification(
         "--limit-bytes", value: "SIZE",
@@ -63,7 +76,7 @@ extension OptionSpecification {
 /// - Parameter usual: the metadata kept without `--keep`.
 package func metadataOptions(kept usual: String) -> [OptionSpecification] {
     let kinds = "exif,icc,xmp,iptc,text"
-    return metadataOptions(value: "KINDS", keep: ": \(kinds) (default: \(usual))", strip: "\(kinds) or all")
+    return metadataOptions(value: "KINDS", keep: ": \(kinds) (default: \(usual))", strip: "\(kinds),gps or all")
 }
 
 /// Returns `--keep` and `--strip`; ``ParsedArguments/set(_:of:noun:all:)`` reads them.
@@ -73,7 +86,8 @@ package func metadataOptions(kept usual: String) -> [OptionSpecification] {
 ///   - strip: the values of `--strip`.
 package func metadataOptions(value: String, keep: String, strip: String) -> [OptionSpecification] {
     [
-        OptionSpecification("--keep", value: value, help: "metadata to keep\(keep)"),
-        OptionSpecification("--strip", value: value, help: "metadata to remove: \(strip) (default: none)"),
+        OptionSpecification("--keep", value: value, isList: true, help: "metadata to keep\(keep)"),
+        OptionSpecification(
+            "--strip", value: value, isList: true, help: "metadata to remove: \(strip) (default: none)"),
     ]
 }

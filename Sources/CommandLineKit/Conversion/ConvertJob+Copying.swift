@@ -6,7 +6,7 @@ import ImageProcessing
 extension ConvertJob {
     /// Whether the output takes the input's format unchanged.
     func canCopy(_ found: ImageFormat, in output: OutputTarget.Name) -> Bool {
-        if let format { return format == found }
+        if let format = renditions.formats.first { return format == found }
         guard !output.hasFormatPlaceholder, output.path != "-", let suffix = output.suffix else { return true }
         return suffixes(of: found).contains(suffix)
     }

@@ -3,6 +3,9 @@ import ImageModel
 
 /// The formats of outputs.
 extension ConvertJob {
+    /// The format of `--format`, if there is exactly one.
+    private var format: ImageFormat? { renditions.formats.count == 1 ? renditions.formats[0] : nil }
+
     /// Returns the format from `--format` or the output's file extension; nil if neither is given.
     func format(of output: OutputTarget.Name) -> ImageFormat? {
         if let format { return format }

@@ -5,6 +5,8 @@ extension ConvertJob {
     package struct Style {
         /// The name of the command, for error messages.
         package var command = "convert"
+        /// The option of the size.
+        package var sizeOption = "--resize"
         /// The default box to resize to.
         package var box: PixelSize?
         /// The default output.

@@ -12,6 +12,10 @@ extension ConvertJob {
         /// The id of the only coder to decode with.
         let coder: String?
         private let metadata: Set<MetadataBlob.Kind>
+        /// Whether to remove the place where an image was taken from kept metadata.
+        private let dropsPosition: Bool
+        /// Whether the color profile is removed by name, not with everything.
+        let namesProfile: Bool
 
         /// Parses `--frame`, `--first-frame`, `--item`, `--page`, `--incomplete`, `--coder`, `--keep` and `--strip`.
         init(_ arguments: ParsedArguments, _ target: OutputTarget, _ style: Style) throws(UsageError) {
@@ -26,19 +30,38 @@ extension ConvertJob {
             coder = arguments.value("--coder")
             let known = MetadataBlob.Kind.allCases.map { ("\($0)", $0) }
             let kept = try arguments.set("--keep", of: known, noun: "metadata kind") ?? style.kept
-            metadata = kept.subtracting(try arguments.set("--strip", of: known, noun: "metadata kind") ?? [])
+            // The place is a part of Exif and XMP, not a kind.
+            var parts: [(String, MetadataBlob.Kind?)] = known.map { ($0.0, $0.1) }
+            parts.append(("gps", nil))
+            let stripped = try arguments.set("--strip", of: parts, noun: "metadata kind") ?? []
+            metadata = kept.subtracting(stripped.compactMap { $0 })
+            dropsPosition = stripped.contains(nil)
+            namesProfile = arguments.all("--strip").contains { text in text.split(separator: ",").contains("icc") }
         }
+
+        /// Whether metadata of a kind is written.
+        func keeps(_ kind: MetadataBlob.Kind) -> Bool { metadata.contains(kind) }
 
         /// Whether only one frame is selected.
         var isOneFrame: Bool { frame != nil || firstFrameOnly }
 
         /// Whether all frames and all metadata are selected.
-        var isEverything: Bool { !isOneFrame && metadata == Set(MetadataBlob.Kind.allCases) }
+        var isEverything: Bool { !isOneFrame && !dropsPosition && metadata == Set(MetadataBlob.Kind.allCases) }
 
         /// Removes metadata that is not selected.
         func keep(_ blobs: inout [MetadataBlob], _ info: inout ImageInfo) {
             blobs.removeAll { !metadata.contains($0.kind) || $0.kindInText.map { !metadata.contains($0) } ?? false }
             if !metadata.contains(.icc) { info.color.hasProfile = false }
+            guard dropsPosition else { return }
+            // Metadata in text form is not parsed, so it goes as a whole.
+            blobs.removeAll { $0.kindInText == .exif || $0.kindInText == .xmp }
+            for index in blobs.indices {
+                switch blobs[index].kind {
+                case .exif: blobs[index].bytes = ExifPosition.removing(blobs[index].bytes)
+                case .xmp: blobs[index].bytes = XMPPosition.removing(blobs[index].bytes)
+                default: break
+                }
+            }
         }
     }
 

@@ -1,6 +1,3 @@
-import CoderHost
-import ImageModel
-
 extension ConvertJob {
     /// The options of every command that writes one file for each input.
     package static let outputSpecification = [
@@ -17,9 +14,4 @@ extension ConvertJob {
         [.coder] + outputSpecification + [
             .threads(default: "number of processors for one input, else 1"), .budget,
         ]
-
-    static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
-        guard let word = arguments.value("--format")?.lowercased() else { return nil }
-        return host.manager.format(named: word)
-    }
 }

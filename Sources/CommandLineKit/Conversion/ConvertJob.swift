@@ -10,37 +10,49 @@ package final class ConvertJob: Sendable {
     package let host: CoderHost
     private let limits: DecodeLimits
     let style: Style
-    private let selection: Selection
-    private let changes: ImageChanges
+    let selection: Selection
+    let changes: ImageChanges
     private let encode: EncodingSwitches
-    private let target: OutputTarget
-    let format: ImageFormat?
+    let target: OutputTarget
+    /// The outputs of each input.
+    package let renditions: Renditions
     /// Prevents an output from overwriting an input that is still to be read.
     private let outputs: Mutex<OutputGuard>
     /// The order of the inputs, and their shares of processors and memory.
     package let schedule: Schedule
 
-    /// Whether pixels and metadata stay unmodified.
-    private var isUnchanged: Bool {
+    /// Whether the selected item is copied without re-encoding.
+    func isCopied(_ session: DecodeSession, _ output: OutputTarget.Name) -> Bool {
         style.copiesUnchanged && selection.isEverything && changes.isIdentity && encode.isEmpty
+            && session.selectedItem == 0 && canCopy(session.format, in: output)
     }
 
-    package init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
-        host = CoderHost(
-            configuration: try arguments.configuration(imageCount: style.names?.count ?? arguments.operands.count))
+    /// Parses the arguments.
+    ///
+    /// - Parameter host: a host with other coders than the installed ones; nil for those that the arguments name.
+    package init(
+        _ arguments: ParsedArguments, _ style: Style = Style(), host other: CoderHost? = nil
+    ) throws(UsageError) {
+        let count = style.names?.count ?? arguments.operands.count
+        host = if let other { other } else { CoderHost(configuration: try arguments.configuration(imageCount: count)) }
         limits = try arguments.limits()
-        let output = try arguments.output(default: style.output, host, command: style.command)
+        let renditions = try Renditions(arguments, host, style)
+        self.renditions = renditions
+        let output = renditions.output(try arguments.output(default: style.output, host, command: style.command))
         // A URL has no local folder.
         let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
-        target = try OutputTarget(output, arguments, fields: fields, isRemote: style.names != nil)
-        format = try Self.format(arguments, host)
+        target = try OutputTarget(
+            output, arguments, fields: fields, isRemote: style.names != nil,
+            followsFormat: renditions.isSeries || !renditions.formats.isEmpty)
+        try renditions.examine(target, command: style.command)
         selection = try Selection(arguments, target, style)
         encode = try EncodingSwitches(arguments)
-        changes = try ImageChanges(arguments, box: try arguments.box("--resize") ?? style.box)
+        changes = try ImageChanges(arguments, option: style.sizeOption, box: style.box, host)
         self.style = style
-        let known =
-            format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
-        if let known { try encode.examine(for: known, host) }
+        let named = FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        for known in renditions.formats.isEmpty ? [named].compactMap({ $0 }) : renditions.formats {
+            try encode.examine(for: known, host)
+        }
         let names = (style.names ?? arguments.operands).enumerated().map { [target] index, file in
             target.path(for: file, number: index, size: PixelSize(1, 1)) { _ in "" }.path
         }
@@ -70,9 +82,8 @@ package final class ConvertJob: Sendable {
     package func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
         // Refuses a format without encoder before decoding.
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
-        if let wanted = format(of: name), !host.manager.writes(wanted) {
-            throw host.manager.absence(ofEncoderFor: wanted)
-        }
+        let wanted = renditions.formats.isEmpty ? [format(of: name)].compactMap { $0 } : renditions.formats
+        for format in wanted where !host.manager.writes(format) { throw host.manager.absence(ofEncoderFor: format) }
         return try convert(try ImageSource(path: file, limits: limits), Input(file, name: file, number: number))
     }
 
@@ -85,7 +96,7 @@ package final class ConvertJob: Sendable {
         if name.hasFormatPlaceholder {
             // A known file extension most likely matches the format.
             let own = FileName(input.name).suffix.flatMap { isKnown($0.lowercased()) ? $0 : nil }
-            guard let suffix = format.map({ suffix(of: $0, input.name) }) ?? own else { return }
+            guard let suffix = renditions.formats.first.map({ suffix(of: $0, input.name) }) ?? own else { return }
             name.path = name.named(suffix)
         }
         try outputs.withLock { outputs throws(CoderError) in try outputs.examine(name.path, from: input.label) }
@@ -126,11 +137,11 @@ package final class ConvertJob: Sendable {
         for item in items {
             do throws(CoderError) {
                 try session.select(item: item)
-                let shape = try session.shape(changes.options, changes.finish)
-                share.take(session.memoryEstimate(shape))
-                var outcome = try write(source, input, session, shape, all: item == items.last ? Set(items) : nil)
-                outcome.item = item
-                if first == nil { first = outcome } else { first?.others.append(outcome) }
+                let all = item == items.last ? Set(items) : nil
+                for var outcome in try writeAll(source, input, session, share, all: all) {
+                    outcome.item = item
+                    if first == nil { first = outcome } else { first?.others.append(outcome) }
+                }
             } catch {
                 let endsAll = [.cancelled, .deadlineExceeded, .inputOutput, .cannotCreate].contains(error.code)
                 if items.count == 1 || endsAll { throw error }
@@ -150,28 +161,31 @@ package final class ConvertJob: Sendable {
         return first
     }
 
-    /// Writes the selected item.
+    /// Writes one output of the selected item.
     ///
     /// - Parameter all: for the last item, the numbers of all written items, to warn about the others.
-    private func write(
-        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shape: ImageShape, all: Set<Int>?
+    func write(
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shape: ImageShape, _ rendition: Rendition,
+        all: Set<Int>?
     ) throws(CoderError) -> Outcome {
         let file = input.label
         let output = target.path(
-            for: input.name, number: input.number, item: session.selectedItem,
-            size: changes.isIdentity ? session.info.size : shape.size
+            for: input.name, number: input.number, item: session.selectedItem, size: shape.size
         ) { host.manager.fileExtension(of: $0) }
-        let isCopy = isUnchanged && session.selectedItem == 0 && canCopy(session.format, in: output)
+        let isCopy = isCopied(session, output)
         // A copy keeps all images of the file.
         if let all, !isCopy { try session.warnOfOtherItems("written", chosen: selection.items == nil ? nil : all) }
         let (isAnimation, isCut) = try hasMoreFrames(session)
-        let named = isCopy ? session.format : format(of: output)
+        let named = isCopy ? session.format : rendition.format ?? format(of: output)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
         try Self.refuseTerminal(path)
+        if let stated = host.manager.misleadingFormat(ofName: path, for: format) {
+            session.context.warn("\(path) has the file extension of \(stated), but holds \(format)")
+        }
         let decoding = Decoding(session: session, shape: shape, format: format)
         let sink = try FileSink(
             path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
@@ -196,7 +210,10 @@ package final class ConvertJob: Sendable {
                 session.context.warn("\(format) has no animation: only the first frame is written")
             }
             let content: Content
-            if let rows = try rows(decoding) {
+            if let ready = rendition.image {
+                content = .whole(keeping(ready.0))
+                (size, isIncomplete) = (ready.0.pixels.size, ready.isIncomplete)
+            } else if let rows = try rows(decoding) {
                 content = .rows(rows)
                 size = rows.info.size
             } else {
@@ -242,7 +259,7 @@ package final class ConvertJob: Sendable {
     }
 
     /// Returns whether to write a second frame, and whether the data ends before that frame is complete.
-    private func hasMoreFrames(_ session: DecodeSession) throws(CoderError) -> (Bool, isCut: Bool) {
+    func hasMoreFrames(_ session: DecodeSession) throws(CoderError) -> (Bool, isCut: Bool) {
         if selection.isOneFrame { return (false, false) }
         do throws(CoderError) {
             return (try session.frameInfo(1) != nil, false)
@@ -258,8 +275,8 @@ package final class ConvertJob: Sendable {
     ) throws(CoderError) -> (EncodeReport, PixelSize) {
         let session = decoding.session
         let shape =
-            changes.options.size.dependsOnFrameCount
-            ? try session.shape(changes.options, changes.finish, frameCount: frameCount(session)) : decoding.shape
+            decoding.shape.options.size.dependsOnFrameCount
+            ? try session.shape(decoding.shape, frameCount: frameCount(session)) : decoding.shape
         var encoder: AnimationEncoder?
         var size = PixelSize.zero
         var progress = ProgressLine(total: schedule.isAlone ? session.info.frameCount ?? 0 : 0)
@@ -275,7 +292,8 @@ package final class ConvertJob: Sendable {
                     size = facts.size
                     encoder = try host.manager.makeAnimationEncoder(
                         to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
-                        background: changes.finish.background ?? .white, dynamicRange: encode.dynamicRange, into: sink)
+                        background: changes.finish.background?.overWhite ?? .white, dynamicRange: encode.dynamicRange,
+                        into: sink)
                 }
                 try encoder?.add(image.pixels, duration: frame.duration)
             } catch {

@@ -45,7 +45,7 @@ package struct CacheKey: Sendable, Hashable {
     package init(original: String, _ options: LoadOptions, transformer: (any ImageTransformer)? = nil) {
         self.original = original
         var decoded = original
-        if case .box(let size, let fit, enlarging: false) = options.decode.size, fit == .inside || fit == .fill {
+        if let (size, fit) = options.decode.size.thumbnail {
             decoded = thumbnailKey(decoded, size, preservesAspectRatio: fit == .inside)
         }
         let variant = options.decodeVariant
@@ -126,11 +126,19 @@ extension LoadOptions {
     /// equal keys.
     var decodeVariant: String {
         var parts: [String] = []
-        if let part = decode.region { parts.append("region=\(part.width)x\(part.height)+\(part.x)+\(part.y)") }
+        switch decode.part {
+        case nil: break
+        case .rect(let part): parts.append("region=\(part.width)x\(part.height)+\(part.x)+\(part.y)")
+        case .aspect(let width, let height): parts.append("region=\(width):\(height)")
+        case .size(let size): parts.append("region=\(size)")
+        }
         switch decode.size {
-        case .full, .box(_, .inside, enlarging: false), .box(_, .fill, enlarging: false): break
+        case .full: break
+        case .box where decode.size.thumbnail != nil: break
         case .box(let size, let fit, let enlarging):
-            parts.append("box=\(size),\(fit)\(enlarging ? ",enlarging" : "")")
+            let rule = (enlarging ?? fit.enlarges) == fit.enlarges ? "" : fit.enlarges ? ",keeping" : ",enlarging"
+            parts.append("box=\(size),\(fit)\(rule)")
+        case .scaled(let factor): parts.append("scaled=\(factor)")
         case .limited(let limit): parts.append("limit=\(limit)")
         }
         if decode.cropPosition != .center { parts.append("crop=\(decode.cropPosition)") }
@@ -185,4 +193,14 @@ extension LoadOptions {
     }
 
     private static let longestText = 128
+}
+
+extension DecodedSize {
+    /// The box and the fit that the key names as a thumbnail: those of SDWebImage, which the fit decides to enlarge.
+    fileprivate var thumbnail: (PixelSize, Fit)? {
+        guard case .box(let size, let fit, let enlarging) = self, fit == .inside || fit == .fill,
+            (enlarging ?? fit.enlarges) == fit.enlarges
+        else { return nil }
+        return (size, fit)
+    }
 }

@@ -10,6 +10,28 @@ public enum CropPosition: String, Sendable, Hashable, CaseIterable {
     case attention
     /// The part with the most distinct shades.
     case entropy
+    /// The middle of the top edge.
+    case north
+    /// The top right corner.
+    case northeast
+    /// The middle of the right edge.
+    case east
+    /// The bottom right corner.
+    case southeast
+    /// The middle of the bottom edge.
+    case south
+    /// The bottom left corner.
+    case southwest
+    /// The middle of the left edge.
+    case west
+    /// The top left corner.
+    case northwest
+
+    /// Creates the position at an edge, at a corner or in the middle.
+    package init(_ gravity: Gravity) { self = CropPosition(rawValue: gravity.rawValue) ?? .center }
+
+    /// The edge or corner; nil for a position that depends on the content.
+    package var gravity: Gravity? { Gravity(rawValue: rawValue) }
 
     /// Returns the part to keep when an image is cropped to `size`.
     ///
@@ -18,8 +40,8 @@ public enum CropPosition: String, Sendable, Hashable, CaseIterable {
     package func window(in buffer: PixelBuffer, size: PixelSize) throws(CoderError) -> PixelRect {
         let size = PixelSize(min(size.width, buffer.size.width), min(size.height, buffer.size.height))
         let room = PixelSize(buffer.size.width - size.width, buffer.size.height - size.height)
-        let middle = PixelRect(x: room.width / 2, y: room.height / 2, width: size.width, height: size.height)
-        if self == .center || room == .zero { return middle }
+        let middle = (gravity ?? .center).place(size, in: buffer.size)
+        if gravity != nil || room == .zero { return middle }
         let map = InterestMap(try PixelConverter.convert(buffer, to: .rgba8), of: self)
         // One side at a time: after scaling to cover a box, only one side exceeds it.
         let x = map.best(map.columns, keeping: size.width) ?? middle.x

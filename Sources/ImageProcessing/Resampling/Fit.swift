@@ -13,6 +13,14 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
     /// Scales the image to cover the box without cropping.
     case outside
 
+    /// Whether small images are enlarged by default: the fits whose result is the box itself need it.
+    package var enlarges: Bool {
+        switch self {
+        case .contain, .cover, .fill: true
+        case .inside, .outside: false
+        }
+    }
+
     /// The scaled size of an image, and the size of the result after cropping or padding.
     package struct Layout: Sendable, Hashable {
         /// The size to which the image is scaled.

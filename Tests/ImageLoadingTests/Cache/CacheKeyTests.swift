@@ -27,7 +27,7 @@ import Testing
     /// makes these tests fail until it is added here and, if it changes pixels, in `LoadOptions.decodeVariant`.
     private static let decodeFields: [String: (@Sendable (inout DecodeOptions) -> Void)?] = [
         "size": { $0.size = .box(PixelSize(10, 20)) },
-        "region": { $0.region = PixelRect(x: 1, y: 2, width: 3, height: 4) },
+        "part": { $0.region = PixelRect(x: 1, y: 2, width: 3, height: 4) },
         "cropPosition": { $0.cropPosition = .entropy },
         "resampling": { $0.resampling.filter = .box },
         "usesEmbeddedThumbnail": { $0.usesEmbeddedThumbnail = false },
@@ -116,9 +116,12 @@ import Testing
         keys.append(key { $0.decode.colors = .standardRange })
         keys.append(key { $0.decode.hint.fileExtension = "nef" })
         keys.append(key { $0.decode.size = .limited(toBytes: 1000) })
+        keys.append(key { $0.decode.size = .scaled(by: 0.5) })
+        keys.append(key { $0.decode.part = .aspect(width: 16, height: 9) })
+        keys.append(key { $0.decode.part = .size(PixelSize(16, 9)) })
         for fit in Fit.allCases {
             keys.append(key { $0.decode.size = .box(PixelSize(10, 10), fit) })
-            keys.append(key { $0.decode.size = .box(PixelSize(10, 10), fit, enlarging: true) })
+            keys.append(key { $0.decode.size = .box(PixelSize(10, 10), fit, enlarging: !fit.enlarges) })
         }
 
         #expect(Set(keys).count == keys.count)

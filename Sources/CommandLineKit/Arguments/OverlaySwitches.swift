@@ -1,0 +1,77 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+
+/// The options of the image that is drawn over each image.
+struct OverlaySwitches: Sendable {
+    private let image: DecodedImage
+    private let gravity: Gravity
+    private let opacity: Double
+    private let margin: Int
+    private let isTiled: Bool
+
+    /// The options, for the specification of a command.
+    static let specification = [
+        OptionSpecification("--overlay", value: "FILE", help: "draw this image over each image (default: none)"),
+        OptionSpecification("--opacity", value: "PERCENT", help: "opacity of the overlay, 0 to 100 (default: 100)"),
+        OptionSpecification(
+            "--margin", value: "N", help: "pixels between overlay and edge, and between tiles (default: 0)"),
+        OptionSpecification("--tile", help: "repeat the overlay over the whole image"),
+    ]
+
+    /// Parses the options and decodes the overlay; nil without `--overlay`.
+    init?(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
+        guard let file = arguments.value("--overlay") else {
+            if let other = ["--opacity", "--margin", "--tile"].first(where: arguments.has) {
+                throw UsageError("\(other) needs --overlay", hint: "add --overlay FILE")
+            }
+            return nil
+        }
+        gravity = try arguments.choice("--gravity", Gravity.self) ?? .southeast
+        opacity = try Self.opacity(arguments)
+        margin = try arguments.integer("--margin", 0...65_535) ?? 0
+        isTiled = arguments.has("--tile")
+        if isTiled, arguments.has("--gravity") {
+            throw UsageError("--gravity has no effect with --tile", hint: "remove one of the two")
+        }
+        do throws(CoderError) {
+            var options = DecodeOptions()
+            options.appliesOrientation = true
+            image = try host.manager.decode(try ImageSource(path: file, limits: host.manager.limits), options)
+        } catch {
+            throw UsageError(
+                "cannot use --overlay \(file): \(error.message)", hint: error.hint ?? "coderhost info \(file)",
+                exit: ExitCode(error.code))
+        }
+    }
+
+    private static func opacity(_ arguments: ParsedArguments) throws(UsageError) -> Double {
+        guard let text = arguments.value("--opacity") else { return 1 }
+        guard let percent = Double(text.hasSuffix("%") ? String(text.dropLast()) : text), (0...100).contains(percent)
+        else {
+            throw UsageError(
+                "invalid --opacity value \"\(text)\": expected 0 to 100 percent", hint: "for example --opacity 60%")
+        }
+        return percent / 100
+    }
+
+    /// Returns the overlay in the color space of an image.
+    ///
+    /// - Throws: `.unsupportedFeature` if no pixels can be converted to this space.
+    func transformer(_ colors: ColorProfile) throws(CoderError) -> Overlay {
+        let native = image.pixels.format
+        let hasColors = native.channels.count > 2
+        // A profile of colors has no gray.
+        let isWide = if case .icc = colors { true } else { false }
+        let channels: PixelFormat.Channels =
+            native.channels == .cmyk
+            ? .rgb : hasColors || !isWide ? native.channels : native.channels.hasAlpha ? .rgba : .rgb
+        let format =
+            channels.hasAlpha
+            ? PixelFormat(channels, bits: native.bits, numeric: native.numeric, alpha: native.alpha)
+            : PixelFormat(channels, bits: native.bits, numeric: native.numeric)
+        let transform = try ColorTransformCache.shared.transform(from: image.colorProfile, native, to: colors, format)
+        return Overlay(
+            try transform.convert(image.pixels), gravity: gravity, opacity: opacity, margin: margin, isTiled: isTiled)
+    }
+}

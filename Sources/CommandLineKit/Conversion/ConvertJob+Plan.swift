@@ -1,0 +1,87 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+
+/// The steps from an input to one of its outputs.
+extension ConvertJob {
+    /// Plans the steps.
+    func plan(
+        _ session: DecodeSession, _ input: Input, _ rendition: Rendition
+    ) throws(CoderError) -> ImageShape {
+        var options = changes.options
+        if let width = rendition.width {
+            options.size = .box(PixelSize(width, 0), .inside, enlarging: renditions.enlarges)
+        }
+        if let part = rendition.part { options.part = .rect(part) }
+        var finish = changes.finish
+        let encoder = try encoder(of: rendition, session, input)
+        if rendition.isUpright { options.appliesOrientation = true }
+        // The size of the output is known before it is written only if the host turns the pixels, not the encoder.
+        if let encoder, !options.appliesOrientation,
+            try !session.keepsOrientation(in: encoder, keepsExif: selection.keeps(.exif))
+        {
+            options.appliesOrientation = true
+        }
+        if let encoder { try convertUntagged(&finish, session, encoder) }
+        if changes.overlay != nil { finish = try addOverlay(finish, session) }
+        let shape = try session.shape(options, finish)
+        if changes.isUnfilled(shape.size, options) {
+            session.context.warn("--no-enlarge keeps the size \(shape.size), which does not fill the box")
+        }
+        return shape
+    }
+
+    /// Returns the encoder that will probably write an output; nil for a copy, and if there is none.
+    private func encoder(
+        of rendition: Rendition, _ session: DecodeSession, _ input: Input
+    ) throws(CoderError) -> CoderDescriptor? {
+        let name = target.path(
+            for: input.name, number: input.number, item: session.selectedItem, size: PixelSize(1, 1)
+        ) { _ in "" }
+        if isCopied(session, name) { return nil }
+        let isAnimation = try hasMoreFrames(session).0
+        let named = rendition.format ?? format(of: name)
+        let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
+        let stills = host.manager.encoders(for: format)
+        return (isAnimation ? host.manager.animationEncoders(for: format).first ?? stills.first : stills.first)?
+            .descriptor
+    }
+
+    /// Converts colors to sRGB if the output loses their description: a viewer would take their numbers for sRGB.
+    private func convertUntagged(
+        _ finish: inout ImageFinish, _ session: DecodeSession, _ encoder: CoderDescriptor
+    ) throws(CoderError) {
+        if selection.keeps(.icc) || finish.colors != nil { return }
+        guard try session.differsFromSRGB() else { return }
+        // Code points and gamma are no metadata: they stay where the format stores them.
+        switch try session.colorProfile() {
+        case .codePoints where encoder.output.carries.contains("code-points"): return
+        case .calibrated where encoder.output.carries.contains("gamma"): return
+        default: break
+        }
+        finish.colors = (profile: .sRGB, embeds: false)
+        if selection.namesProfile {
+            session.context.warn("--strip icc removes the color profile, so the colors are converted to sRGB")
+        }
+    }
+
+    /// Adds the overlay in the color space of the output.
+    private func addOverlay(_ finish: ImageFinish, _ session: DecodeSession) throws(CoderError) -> ImageFinish {
+        guard let overlay = changes.overlay else { return finish }
+        var colors = finish.colors
+        if colors == nil {
+            let profile = try session.colorProfile()
+            let channels = session.info.nativeFormat.channels
+            // Colors on a gray image need another profile than its own; inks and light above white have no overlay.
+            let isOther = channels == .cmyk || channels == .gray || channels == .grayAlpha || profile.isHighDynamicRange
+            if isOther, channels == .cmyk || profile != .assumed && profile != .sRGB {
+                colors = (profile: .sRGB, embeds: false)
+                session.context.warn("--overlay: the colors of the image are converted to sRGB")
+            }
+        }
+        let space: ColorProfile = if let colors { colors.profile } else { try session.colorProfile() }
+        var result = changes.finish(with: try overlay.transformer(space))
+        result.colors = colors
+        return result
+    }
+}

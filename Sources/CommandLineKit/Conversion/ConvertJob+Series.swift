@@ -1,0 +1,145 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+
+/// All outputs of one item; a still is decoded once for all of them.
+extension ConvertJob {
+    /// Writes all outputs of the selected item.
+    ///
+    /// - Parameter all: for the last item, the numbers of all written items, to warn about the others.
+    func writeAll(
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ share: MemoryBudget.Share, all: Set<Int>?
+    ) throws(CoderError) -> [Outcome] {
+        var rendition = Rendition(format: renditions.formats.first)
+        guard renditions.isSeries || changes.trim != nil else {
+            let shape = try plan(session, input, rendition)
+            share.take(session.memoryEstimate(shape))
+            return [try write(source, input, session, shape, rendition, all: all)]
+        }
+        rendition.isUpright = true
+        share.take(session.memoryEstimate(try session.shape(DecodeOptions())))
+        let isAnimation = try hasMoreFrames(session).0
+        // Vector graphics are decoded at each size.
+        let still = isAnimation || session.info.isScalable ? nil : try storedStill(session)
+        if changes.trim != nil { rendition.part = try trimmedPart(session, still?.pixels) }
+        return try writeSeries(source, input, session, rendition, still, all: all)
+    }
+
+    /// The pixels of a still as stored, and whether a part of them is missing.
+    private typealias Still = (pixels: PixelBuffer, isIncomplete: Bool)
+
+    private func writeSeries(
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ base: Rendition, _ still: Still?,
+        all: Set<Int>?
+    ) throws(CoderError) -> [Outcome] {
+        var outcomes: [Outcome] = []
+        var (sizes, clipped): (Set<PixelSize>, [Int]) = ([], [])
+        let start = session.context.warnings.count
+        let widths: [Int?] = renditions.widths.isEmpty ? [nil] : renditions.widths
+        let formats: [ImageFormat?] = renditions.formats.isEmpty ? [nil] : renditions.formats
+        for width in widths {
+            var rendition = base
+            rendition.width = width
+            var (ready, earlier): (DecodedImage?, ImageShape?) = (nil, nil)
+            for format in formats {
+                rendition.format = format
+                let shape = try plan(session, input, rendition)
+                if format == formats[0] {
+                    if let width, shape.size.width < width { clipped.append(width) }
+                    if !sizes.insert(shape.size).inserted { break }
+                }
+                if let still {
+                    if ready == nil || earlier?.makesSameImage(as: shape) != true {
+                        ready = try session.shaped(still.pixels, shape)
+                    }
+                    rendition.image = ready.map { ($0, isIncomplete: still.isIncomplete) }
+                    earlier = shape
+                }
+                let before = session.context.warnings
+                let isFirst = outcomes.isEmpty
+                var outcome = try write(source, input, session, shape, rendition, all: isFirst ? all : nil)
+                // Warnings about an earlier output do not concern this one.
+                let others = Set(before.dropFirst(start)).subtracting(isFirst ? before : [])
+                outcome.warnings.removeAll(where: others.contains)
+                outcomes.append(outcome)
+            }
+        }
+        if !clipped.isEmpty, let width = outcomes.map(\.output.size.width).max() {
+            let list = clipped.map(String.init).joined(separator: ",")
+            outcomes[0].warnings.append(
+                "--sizes \(list): the image is only \(width) pixels wide and is not enlarged; --enlarge enlarges it")
+        }
+        return outcomes
+    }
+
+    /// Decodes the selected still without any change.
+    private func storedStill(_ session: DecodeSession) throws(CoderError) -> Still {
+        if let frame = selection.frame { return (try session.decodeFrame(frame).pixels, false) }
+        guard selection.allowsIncomplete, let part = try session.decodeAvailable() else {
+            return (try session.decodeImage(), false)
+        }
+        if !part.isComplete { session.context.warn("truncated: a part of the image is missing") }
+        return (part.pixels, !part.isComplete)
+    }
+
+    /// Returns the part of the upright image without the border that all frames have.
+    private func trimmedPart(_ session: DecodeSession, _ still: PixelBuffer?) throws(CoderError) -> PixelRect {
+        let size = session.pendingOrientation.applied(to: session.info.size)
+        let gravity = changes.options.cropPosition.gravity ?? .center
+        // A rectangle is cropped first, because its numbers refer to the image; a shape is cropped from the rest.
+        let region = changes.options.region
+        var rest = region?.intersection(PixelRect(size))
+        if let found = try content(session, still, region) {
+            rest = found
+        } else {
+            session.context.warn("--trim: the image has only one color, so nothing is removed")
+        }
+        guard let whole = rest, region == nil, let part = changes.options.part else { return rest ?? PixelRect(size) }
+        var rect = part.rect(in: whole.size, gravity)
+        rect.x += whole.x
+        rect.y += whole.y
+        return rect
+    }
+
+    /// Returns the rectangle of all frames outside of which each of them has one color; nil if all frames have one.
+    private func content(
+        _ session: DecodeSession, _ still: PixelBuffer?, _ region: PixelRect?
+    ) throws(CoderError) -> PixelRect? {
+        let tolerance = changes.trim ?? 0
+        if let still { return try session.trimmed(still, region, tolerance: tolerance) }
+        var (result, index): (PixelRect?, Int) = (nil, 0)
+        while true {
+            do throws(CoderError) {
+                guard try session.frameInfo(index) != nil else { break }
+                if let rect = try session.trimmed(
+                    try session.decodeFrame(index).pixels, region, tolerance: tolerance)
+                {
+                    result = result?.union(rect) ?? rect
+                }
+            } catch {
+                guard selection.allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
+                break
+            }
+            index += 1
+        }
+        return result
+    }
+}
+
+extension ImageShape {
+    /// Whether another shape makes the same pixels of the same decoded image.
+    fileprivate func makesSameImage(as other: ImageShape) -> Bool {
+        options == other.options && finish.colors?.profile == other.finish.colors?.profile
+            && finish.colors?.embeds == other.finish.colors?.embeds
+            && finish.transformer?.key == other.finish.transformer?.key
+    }
+}
+
+extension PixelRect {
+    /// Returns the smallest rectangle that contains both.
+    fileprivate func union(_ other: PixelRect) -> PixelRect {
+        let (left, top) = (min(x, other.x), min(y, other.y))
+        let (right, bottom) = (max(x + width, other.x + other.width), max(y + height, other.y + other.height))
+        return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+    }
+}

@@ -1,0 +1,88 @@
+import CoderHost
+import CommandLineKit
+import ImageModel
+import TestSupport
+import Testing
+
+/// Several outputs of one input.
+@Suite struct `A series of outputs` {
+    private static let command = CommandSpecification(
+        name: "convert", summary: "", operands: "IN…", operandCount: 1...9, examples: [],
+        options: [.output(""), .formats(default: "")] + Renditions.specification + ImageChanges.specification)
+
+    @Test(arguments: [[], ["--trim"], ["--crop", "4:3"]])
+    func `decodes its input once`(changes: [String]) throws {
+        let place = TemporaryDirectory()
+        place.write(Array("COUNT".utf8), to: "in.count")
+        let coder = CountingCoder()
+        let host = CoderHost(configuration: HostConfiguration(directories: []))
+        host.manager.addCoder(coder)
+        let words = ["--sizes", "10,20,30", "-f", "pam,ppm", "-o", place.path + "/{stem}-{w}.{ext}"]
+        let arguments = try ParsedArguments([place.file("in.count")] + words + changes, Self.command)
+
+        let first = try ConvertJob(arguments, host: host).convert(place.file("in.count"), number: 0)
+
+        #expect(coder.decodes == 1)
+        let outcomes = [first] + first.others
+        #expect(outcomes.map(\.output.size.width) == [10, 10, 20, 20, 30, 30])
+        #expect(outcomes.map(\.output.format) == ["pam", "ppm", "pam", "ppm", "pam", "ppm"])
+        for outcome in outcomes { #expect(try #require(readFile(outcome.output.name)).count > 100) }
+    }
+}
+
+/// Decodes "COUNT" as an image of 40x30 pixels, and counts the decodes.
+private final class CountingCoder: ImageCoder {
+    private static let size = PixelSize(40, 30)
+    private let count = Mutex(0)
+    let descriptor = CoderDescriptor(
+        id: "org.test.count", version: "1", tier: .user, roles: [.decode],
+        formats: [
+            PluginManifest.Format(
+                id: "count", name: "Count", extensions: ["count"],
+                signatures: [
+                    Signature(
+                        rules: [.bytes(at: 0, Array("COUNT".utf8), mask: [UInt8](repeating: 0xFF, count: 5))], rank: 0)
+                ])
+        ], priority: 100)
+
+    var decodes: Int { count.withLock { $0 } }
+
+    func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+        Decoder { self.count.withLock { $0 += 1 } }
+    }
+
+    func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
+        throw .unsupported("encoding")
+    }
+
+    private final class Decoder: FrameDecoder {
+        private let onDecode: () -> Void
+        private var hasFrame = true
+
+        init(onDecode: @escaping () -> Void) { self.onDecode = onDecode }
+
+        func readHeader() throws(CoderError) -> ImageInfo {
+            ImageInfo(size: CountingCoder.size, nativeFormat: .rgb8, frameCount: 1)
+        }
+        func pixelFormats() throws(CoderError) -> [PixelFormat] { [.rgb8] }
+        func nextFrame() throws(CoderError) -> FrameInfo? {
+            defer { hasFrame = false }
+            return hasFrame ? FrameInfo(index: 0, rect: PixelRect(CountingCoder.size)) : nil
+        }
+        func seek(toFrame index: Int) throws(CoderError) -> Int {
+            hasFrame = true
+            return 0
+        }
+        func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
+            onDecode()
+            for y in 0..<place.rect.height {
+                place.withMutableRow(y) { row in
+                    for x in 0..<place.rect.width * 3 {
+                        row.storeBytes(of: UInt8(truncatingIfNeeded: 7 * x + 11 * y), toByteOffset: x, as: UInt8.self)
+                    }
+                }
+            }
+            return .complete
+        }
+    }
+}
