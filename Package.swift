@@ -252,13 +252,17 @@ let package = Package(
             name: "CodecTests",
             dependencies: ["CoderPluginKit", "ImageModel", "TestSupport", "GIFShim"] + rooms.map { $0.codec },
             swiftSettings: strict),
+        // libwebp's player, the second opinion on composited frames
+        .target(
+            name: "WebPPlayerShim", path: "Tests/CoderHostTests/PlayerShim",
+            linkerSettings: [.linkedLibrary("webp"), .linkedLibrary("webpdemux")]),
         .testTarget(
             name: "CoderHostTests",
             dependencies: [
                 "CCoderPlugin", "PluginCatalogue", "PluginRuntime", "CoderHost", "ImageModel", "ImageProcessing",
-                "TestSupport",
+                "TestSupport", "WebPPlayerShim",
             ],
-            swiftSettings: strict),
+            exclude: ["PlayerShim"], swiftSettings: strict),
         // a server on loopback for the tests of downloads
         .target(
             name: "LoadingTestSupport",
@@ -336,7 +340,7 @@ if let only = Context.environment["CODERHOST_TESTS"]?.split(separator: ",") {
 // CODERHOST_LOCAL=1 leaves out the network stack and the tests, so that `make run` builds in a third of the time.
 if Context.environment["CODERHOST_LOCAL"] != nil {
     let network: Set = ["ImageLoading", "CoderHostFetch", "LoadingProver", "LoadingTestSupport"]
-    let others: Set = ["TestSupport", "FuzzTargets", "FuzzDriver", "ExampleMosaic", "CContentCheck", "GIFShim"]
+    let others: Set = ["TestSupport", "FuzzTargets", "FuzzDriver", "ExampleMosaic", "CContentCheck", "GIFShim", "WebPPlayerShim"]
     let left = network.union(others)
     package.dependencies = []
     package.targets.removeAll { $0.type == .test || left.contains($0.name) }

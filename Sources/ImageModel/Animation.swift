@@ -79,11 +79,14 @@ public struct FrameInfo: Sendable, Hashable {
     public var hasAlpha: Bool
     /// Whether the frame can be decoded without any other frame.
     package var isIndependent: Bool
+    /// Whether ``Blend/over`` uses the fixed-point arithmetic of the contract (`CPI_FRAME_FIXED_POINT`).
+    package var blendsInFixedPoint: Bool
 
     /// Creates the description of a frame.
     public init(
         index: Int, rect: PixelRect, duration: FrameDuration = .unknown, blend: Blend = .source,
-        disposal: Disposal = .keep, hasAlpha: Bool = false, isIndependent: Bool = true
+        disposal: Disposal = .keep, hasAlpha: Bool = false, isIndependent: Bool = true,
+        blendsInFixedPoint: Bool = false
     ) {
         self.index = index
         self.rect = rect
@@ -92,5 +95,6 @@ public struct FrameInfo: Sendable, Hashable {
         self.disposal = disposal
         self.hasAlpha = hasAlpha
         self.isIndependent = isIndependent
+        self.blendsInFixedPoint = blendsInFixedPoint
     }
 }

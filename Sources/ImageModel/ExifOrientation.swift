@@ -18,8 +18,8 @@ package enum ExifOrientation {
     package static func replacing(_ exif: [UInt8], with orientation: Orientation) -> [UInt8] {
         guard let place = locate(exif) else { return exif }
         var copy = exif
-        copy[place.offset] = place.bigEndian ? 0 : UInt8(orientation.rawValue)
-        copy[place.offset + 1] = place.bigEndian ? UInt8(orientation.rawValue) : 0
+        for index in 0..<place.width { copy[place.offset + index] = 0 }
+        copy[place.offset + (place.bigEndian ? place.width - 1 : 0)] = UInt8(orientation.rawValue)
         return copy
     }
 
@@ -60,10 +60,11 @@ package enum ExifOrientation {
         ]
     }
 
-    private static func locate(_ exif: [UInt8]) -> (offset: Int, value: Int, bigEndian: Bool)? {
-        guard let tiff = TIFFStructure(exif), let field = tiff.field(tag, in: tiff.first), field.type == 3,
-            field.count == 1
+    /// The standard requires a SHORT; some writers store another integer type.
+    private static func locate(_ exif: [UInt8]) -> (offset: Int, width: Int, value: Int, bigEndian: Bool)? {
+        guard let tiff = TIFFStructure(exif), let field = tiff.field(tag, in: tiff.first),
+            let width = field.integerWidth, let value = tiff.integer(field)
         else { return nil }
-        return (field.place, tiff.short(at: field.place), tiff.isBigEndian)
+        return (field.place, width, value, tiff.isBigEndian)
     }
 }

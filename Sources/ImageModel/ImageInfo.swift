@@ -17,6 +17,9 @@ public struct CodePoints: Sendable, Hashable {
         self.isFullRange = isFullRange
     }
 
+    /// Whether neither primaries nor transfer are specified (H.273: 2); the matrix alone describes no color.
+    package var isUnspecified: Bool { primaries == 2 && transfer == 2 }
+
     /// The code points of sRGB.
     package static let sRGB = CodePoints(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
 }

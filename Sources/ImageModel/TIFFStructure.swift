@@ -14,6 +14,16 @@ package struct TIFFStructure {
         package let count: Int
         /// The position of the value, or of its offset.
         package let place: Int
+
+        /// The bytes of one value of an integer type, which all fit into the field itself; nil for another type.
+        package var integerWidth: Int? {
+            switch type {
+            case 1, 6: 1  // BYTE, SBYTE
+            case 3, 8: 2  // SHORT, SSHORT
+            case 4, 9, 13: 4  // LONG, SLONG, IFD
+            default: nil
+            }
+        }
     }
 
     /// Returns nil if the bytes do not begin with a TIFF header.
@@ -65,9 +75,20 @@ package struct TIFFStructure {
         return nil
     }
 
-    /// Returns the value of a field that holds one SHORT or LONG.
-    package func number(_ tag: Int, in directory: Int) -> Int? {
-        guard let field = field(tag, in: directory), field.count == 1 else { return nil }
-        return field.type == 3 ? short(at: field.place) : field.type == 4 ? long(at: field.place) : nil
+    /// Returns the value of a field that holds one integer; nil for another type, several values, or a negative one.
+    package func integer(_ field: Field) -> Int? {
+        guard field.count == 1, let width = field.integerWidth, field.place >= 0, field.place <= bytes.count - width
+        else { return nil }
+        let value =
+            switch width {
+            case 1: Int(bytes[field.place])
+            case 2: short(at: field.place)
+            default: long(at: field.place)
+            }
+        let isSigned = field.type == 6 || field.type == 8 || field.type == 9
+        return isSigned && value >> (8 * width - 1) == 1 ? nil : value
     }
+
+    /// Returns the value of a field that holds one integer.
+    package func number(_ tag: Int, in directory: Int) -> Int? { field(tag, in: directory).flatMap(integer) }
 }

@@ -43,19 +43,21 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
     /// The values that the recipe passed to webpmux.
     private static let expected = [
         FrameInfo(
-            index: 0, rect: PixelRect(x: 10, y: 6, width: 40, height: 24), duration: FrameDuration(100, over: 1000)),
+            index: 0, rect: PixelRect(x: 10, y: 6, width: 40, height: 24), duration: FrameDuration(100, over: 1000),
+            blendsInFixedPoint: true),
         FrameInfo(
             index: 1, rect: PixelRect(x: 0, y: 0, width: 40, height: 24), duration: FrameDuration(33, over: 1000),
-            blend: .over, disposal: .background, hasAlpha: true),
+            blend: .over, disposal: .background, hasAlpha: true, blendsInFixedPoint: true),
         FrameInfo(
             index: 2, rect: PixelRect(x: 20, y: 16, width: 40, height: 24), duration: FrameDuration(0, over: 1000),
-            blend: .over),
+            blend: .over, blendsInFixedPoint: true),
         FrameInfo(
             index: 3, rect: PixelRect(x: 2, y: 2, width: 40, height: 24),
-            duration: FrameDuration(16_777_215, over: 1000), disposal: .background, hasAlpha: true),
+            duration: FrameDuration(16_777_215, over: 1000), disposal: .background, hasAlpha: true,
+            blendsInFixedPoint: true),
         FrameInfo(
             index: 4, rect: PixelRect(x: 58, y: 38, width: 1, height: 1), duration: FrameDuration(1, over: 1000),
-            blend: .over),
+            blend: .over, blendsInFixedPoint: true),
     ]
 
     @Test func `reports the facts of the file`() throws {

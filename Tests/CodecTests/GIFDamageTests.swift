@@ -112,6 +112,22 @@ import Testing
         #expect(frames.map(\.info.rect.isEmpty) == [true, false] && frames[1].pixels == handmadeRGBA([1, 2, 3, 1]))
     }
 
+    @Test(arguments: [1, 2], [(0, 2), (2, 0), (0, 0)])
+    func `is refused if no frame has area`(count: Int, size: (Int, Int)) throws {
+        var file = HandmadeGIF(2, 2)
+        for _ in 0..<count { file.frame(0, 0, size.0, size.1, []) }
+        file.end()
+        #expect(gifFailure(file.bytes) == .corrupt)
+
+        // While the file arrives, a frame with area may follow.
+        let source = ByteSource(file.bytes, arrived: file.bytes.count - 1)
+        let decoder = try GIFDecoder(DecoderSession(source: source))
+        #expect(try decoder.readHeader().size == PixelSize(2, 2))
+        for _ in 0..<count { #expect(try decoder.nextFrame()?.rect.isEmpty == true) }
+        source.arrive(1)
+        #expect { try decoder.nextFrame() } throws: { ($0 as? CoderError)?.code == .corrupt }
+    }
+
     @Test func `is truncated with its first frame, and keeps its pixels`() throws {
         let whole = Self.file.bytes
         // The data has two bytes of codes for 1, 2, 3; the fourth pixel is cut off.

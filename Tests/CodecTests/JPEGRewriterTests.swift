@@ -111,7 +111,7 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
     @Test func `writes every blob as the decoder reported it`() throws {
         let source = fileWithout([])
         let blobs = try metadata(of: source)
-        #expect(Set(blobs.map(\.kind)) == [.exif, .xmp, .icc, .iptc, .raw])
+        #expect(Set(blobs.map(\.kind)) == [.exif, .xmp, .icc, .iptc, .text, .raw])
 
         let bare = try rewrite(source, RewriteRequest(removed: Set(MetadataBlob.Kind.allCases))).bytes
         #expect(try metadata(of: bare).isEmpty)

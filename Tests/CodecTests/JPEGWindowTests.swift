@@ -196,7 +196,7 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
     }
 
     @Test func `finds metadata without reading the rest`() throws {
-        let plain = padded(try encoded(PixelSize(400, 300), "444"), 0xFE, [65_535])
+        let plain = padded(try encoded(PixelSize(400, 300), "444"), 0xEB, [65_535])
         let exif = Array("Exif\0\0".utf8) + ExifOrientation.blob(.right)
         let bytes = plain[..<2] + [0xFF, 0xE1, 0, UInt8(exif.count + 2)] + exif + plain[2...]
         let disk = Disk(Array(bytes))

@@ -112,12 +112,31 @@ import Testing
         #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [1, 2, 3, 4, 0, 0, 0, 0])
     }
 
-    @Test func `is corrupt when a critical chunk follows the pixels`() {
-        for chunk in [pngChunk("QqQq", []), pngChunk("PLTE", [1, 2, 3]), pngChunk("IEND", [], damaged: true)] {
-            var file = Self.file
-            file.after = [chunk]
-            #expect(pngFailure(file.bytes) == .corrupt)
-        }
+    /// An unknown critical chunk, one in the wrong place, a wrong checksum, a name without letters, a length beyond
+    /// what PNG allows.
+    @Test(arguments: [
+        pngChunk("QqQq", []), pngChunk("PLTE", [1, 2, 3]), pngChunk("IEND", [], damaged: true), pngChunk("12?4", [5]),
+        [0xFF, 0xFF, 0xFF, 0xFF] + Array("tEXt".utf8),
+    ])
+    func `decodes with a warning when a broken chunk follows the last row`(chunk: [UInt8]) throws {
+        var file = Self.file
+        file.after = [chunk]
+        let host = RecordingHost()
+        let decoder = try PNGDecoder(DecoderSession(source: ByteSource(file.bytes), host: host.services()))
+        let info = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: info.size, format: .gray8)
+
+        #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
+
+        #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(host.warnings.count == 1 && host.warnings.allSatisfy { $0.hasPrefix("damaged behind the pixels: ") })
+    }
+
+    @Test func `is corrupt when a broken chunk comes before the last row`() {
+        var file = Self.file
+        file.rows.removeLast(3)
+        file.after = [pngChunk("QqQq", [])]
+        #expect(pngFailure(file.bytes) == .corrupt)
     }
 
     @Test func `is corrupt when a critical chunk has a wrong checksum`() {

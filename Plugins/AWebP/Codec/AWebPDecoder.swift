@@ -118,7 +118,8 @@ public final class AWebPDecoder: AnimationDecoder {
         nextIndex += 1
         return FrameInfo(
             index: currentIndex, rect: frame.rect, duration: .milliseconds(frame.milliseconds),
-            blend: frame.blend(on: scanner.canvas), disposal: frame.disposal, hasAlpha: frame.hasAlpha)
+            blend: frame.blend(on: scanner.canvas), disposal: frame.disposal, hasAlpha: frame.hasAlpha,
+            blendsInFixedPoint: true)
     }
 
     public func seek(toFrame index: Int) throws(CoderError) -> Int {

@@ -32,6 +32,7 @@ public final class GIFDecoder: AnimationDecoder {
         var frameCount: Int?
         if source.isComplete {
             try scanAll()
+            try requirePixels()
             frameCount = scanner.frames.count
         }
         var info = ImageInfo(size: scanner.screen.canvas, nativeFormat: .rgba8, hasAlpha: hasAlpha(frameCount))
@@ -71,6 +72,7 @@ public final class GIFDecoder: AnimationDecoder {
     public func nextFrame() throws(CoderError) -> FrameInfo? {
         run = nil
         guard try find(nextIndex), let frame = frame(nextIndex) else {
+            try requirePixels()
             scanner.takeWarnings().forEach(host.warn)
             return nil
         }
@@ -146,6 +148,13 @@ public final class GIFDecoder: AnimationDecoder {
     }
 
     // MARK: Facts
+
+    /// Refuses a file whose frames are all without area, once all are known.
+    private func requirePixels() throws(CoderError) {
+        guard let first = scanner.frames.first, scanner.frames.allSatisfy(\.rect.isEmpty) else { return }
+        let words = scanner.frames.count == 1 ? "the only frame is \(first.rect.size)" : "all frames are without area"
+        throw .corrupt("the file has no pixels: \(words)")
+    }
 
     private func scanAll() throws(CoderError) {
         do throws(CoderError) {

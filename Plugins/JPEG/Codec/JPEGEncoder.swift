@@ -21,12 +21,17 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         var exif: [UInt8]?
         var xmp: [UInt8]?
         var profile: [UInt8]?
+        var iptc: [UInt8]?
+        var comments: [[UInt8]] = []
     }
 
     /// A segment's length includes its own 2 bytes of the 65535.
     private static let maxSegment = 65_533
     private static let exifName = Array("Exif\0\0".utf8)
     private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+    private static let resourcesName = Array("Photoshop 3.0\0".utf8)
+    /// The record, in as many segments as it needs.
+    private static let maxRecord = 1 << 24
     /// 255 segments, each with 14 bytes before its part (ICC.1 annex B.4).
     private static let maxProfile = 255 * (maxSegment - 14)
 
@@ -62,6 +67,9 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         case .exif where blob.bytes.count <= Self.maxSegment - Self.exifName.count: metadata.exif = blob.bytes
         case .xmp where blob.bytes.count <= Self.maxSegment - Self.xmpName.count: metadata.xmp = blob.bytes
         case .icc where !blob.bytes.isEmpty && blob.bytes.count <= Self.maxProfile: metadata.profile = blob.bytes
+        case .iptc where blob.bytes.count <= Self.maxRecord: metadata.iptc = blob.bytes
+        case .text where blob.key == JPEGMetadata.commentKey && blob.bytes.count <= Self.maxSegment:
+            metadata.comments.append(blob.bytes)
         default: return false
         }
         return true
@@ -102,9 +110,24 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         if let exif = try thumbnailedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
         if let xmp = metadata.xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
         if let profile = metadata.profile { try compressor.write(profile: profile) }
+        try writeTexts(by: compressor)
         self.compressor = compressor
         // Blocks have 8 rows; one of chroma covers that many of luma (T.81, A.2).
         return 8 * settings.largestFactors.down
+    }
+
+    /// Writes the IPTC record among the resources of Photoshop, and the comments.
+    private func writeTexts(by compressor: JPEGCompressor) throws(CoderError) {
+        if let record = metadata.iptc, var resources = PhotoshopResources([]) {
+            resources.replaceIPTC(with: record)
+            let bytes = resources.bytes
+            let part = Self.maxSegment - Self.resourcesName.count
+            for start in stride(from: 0, to: bytes.count, by: part) {
+                let piece = bytes[start..<min(start + part, bytes.count)]
+                try compressor.write(marker: 0xED, Self.resourcesName + piece)
+            }
+        }
+        for comment in metadata.comments { try compressor.write(marker: 0xFE, comment) }
     }
 
     public func addRows(_ surface: borrowing Surface) throws(CoderError) {

@@ -18,6 +18,7 @@ struct JPEGMarkers {
     var jfifThumbnails: [Range<Int>] = []
     /// Photoshop image resources, in the order of their segments.
     var resources: [Range<Int>] = []
+    var comments: [Range<Int>] = []
     /// The segment with the index of further images, from its marker on.
     var multiPicture: Range<Int>?
     /// Whether a segment declares how to apply this image as a gain map (ISO 21496-1).
@@ -40,6 +41,7 @@ struct JPEGMarkers {
 
     /// The format allows one segment of each kind.
     private static let mostJFIF = 2
+    private static let mostComments = 256
     private static let exifName = Array("Exif\0".utf8)
     private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
     private static let xmpPartName = Array("http://ns.adobe.com/xmp/extension/\0".utf8)
@@ -119,6 +121,8 @@ struct JPEGMarkers {
             }
         case 0xED:
             if let part = rest(after: Self.resourcesName) { resources.append(part) }
+        case 0xFE where comments.count < Self.mostComments:
+            if !body.isEmpty { comments.append(body) }
         default:
             break
         }

@@ -25,10 +25,35 @@ struct JPEGMetadata {
             warn("ignored the ICC profile: its segments do not match")
         }
         if let record = try iptc() { blobs.append(MetadataBlob(.iptc, record)) }
+        blobs += comments(warn: warn)
         if let parts = extendedXMP {
             blobs.append(MetadataBlob(.raw, try join(parts), key: Self.extendedXMPKey))
         } else if !markers.xmpParts.isEmpty {
             warn("ignored the extended XMP: its segments do not match")
+        }
+        return blobs
+    }
+
+    /// The key of a comment segment.
+    static let commentKey = "Comment"
+
+    /// The comments as UTF-8, or else as Latin-1: the format defines no encoding (ITU-T T.81, B.2.4.5).
+    private func comments(warn: (String) -> Void) -> [MetadataBlob] {
+        // All comments together have the limit of one blob.
+        var room = limit > 0 ? limit : .max
+        var blobs: [MetadataBlob] = []
+        for range in markers.comments {
+            guard range.count <= room else {
+                warn("ignored comments: together they exceed the limit of \(limit) bytes")
+                break
+            }
+            room -= range.count
+            var bytes = source.bytes(range)
+            while bytes.last == 0 { bytes.removeLast() }
+            let text =
+                String(validating: bytes, as: UTF8.self)
+                ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+            if !bytes.isEmpty { blobs.append(MetadataBlob(.text, Array(text.utf8), key: Self.commentKey)) }
         }
         return blobs
     }

@@ -20,6 +20,10 @@ package struct PNGCursor {
     private var current: PNGChunk?
     private var crc = CRC32()
     private var isFinished = false
+    private var hasEntered = false
+
+    /// Whether the walk is behind a pixel chunk whose checksum is correct, and in no other one.
+    var isBehindPixels: Bool { hasEntered && current == nil }
 
     /// Starts at a chunk.
     ///
@@ -78,6 +82,7 @@ package struct PNGCursor {
         source.withBytes(chunk.offset + 4..<chunk.data.lowerBound + skipped) { crc.add($0) }
         position = chunk.data.lowerBound + skipped
         current = chunk
+        hasEntered = true
     }
 
     private mutating func pass(_ chunk: PNGChunk) throws(CoderError) {

@@ -67,8 +67,11 @@ package final class PNGImage {
                 let first = isReduced ? progress.rows.lowerBound : progress.rows.lowerBound - rows.lowerBound
                 return .partial(PixelRect(x: 0, y: first, width: width, height: progress.rows.count))
             }
-            guard error.code == .truncated, progress.isComplete else { throw error }
-            host.warn("the file ends before its end chunk")
+            guard progress.isComplete, error.code == .truncated || error.code == .corrupt && cursor.isBehindPixels
+            else { throw error }
+            // Damage behind the pixels of the last row does not affect them.
+            let end = "the file ends before its end chunk"
+            host.warn(error.code == .truncated ? end : "damaged behind the pixels: \(error.message)")
             isDecoded = true
             return .complete
         }

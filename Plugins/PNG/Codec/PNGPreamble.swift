@@ -72,7 +72,7 @@ public enum PNGPreamble {
         if let bytes = color.mastering?.mDCV { _ = writer.addChunk("mDCV", bytes) }
         if let light = color.contentLight { _ = writer.addChunk("cLLI", light.cLLI) }
         // Only one description of the colors: a profile, code points, or numbers.
-        guard let points = color.codePoints, points.primaries != 2 || points.transfer != 2 else {
+        guard let points = color.codePoints, !points.isUnspecified else {
             if hasProfile { return }
             if let gamma = color.gamma { _ = writer.addChunk("gAMA", bigEndian(gamma)) }
             if let bytes = color.primaries?.cHRM { _ = writer.addChunk("cHRM", bytes) }

@@ -15,6 +15,7 @@ struct EncodingPlan {
     /// The colors to map to sRGB because the output has no light above screen white.
     private let highRange: ColorProfile?
     private let context: SessionContext
+    private let transfer: TextTransfer
     /// The color behind transparent pixels if the format has no alpha.
     private let background: RGBAColor
 
@@ -57,6 +58,7 @@ struct EncodingPlan {
         info.color.hasProfile = blobs.contains { $0.kind == .icc }
         self.info = info
         self.context = context
+        transfer = TextTransfer(to: coder)
         self.background = background
     }
 
@@ -66,12 +68,29 @@ struct EncodingPlan {
     func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
         try encoder.begin(info, to: sink)
         var refused: Set<MetadataBlob.Kind> = []
-        for blob in blobs where try !encoder.add(blob) {
+        func refuse(_ kind: MetadataBlob.Kind) {
             // A raw blob belongs to one format and is meaningless in others.
-            if blob.kind != .raw, refused.insert(blob.kind).inserted {
-                context.warn("the format cannot store \(blob.kind) metadata: it is left out")
+            if kind != .raw, refused.insert(kind).inserted {
+                context.warn("the format cannot store \(kind) metadata: it is left out")
             }
         }
+        var transfer = self.transfer
+        for blob in blobs where blob.kind != .xmp {
+            if try !encoder.add(blob), !transfer.take(blob) { refuse(blob.kind) }
+        }
+        // The packet comes last: it takes texts that have no other place.
+        var packets = blobs.filter { $0.kind == .xmp }
+        let original = packets.first
+        if !transfer.isEmpty {
+            let merged = transfer.merged(into: original)
+            if try encoder.add(merged) {
+                packets = Array(packets.dropFirst())
+            } else {
+                refuse(.text)
+            }
+        }
+        for packet in packets where try !encoder.add(packet) { refuse(.xmp) }
+        transfer.warn(context)
     }
 
     /// Returns the pixels in the form that the encoder accepts.

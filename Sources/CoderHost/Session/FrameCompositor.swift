@@ -13,10 +13,12 @@ final class FrameCompositor {
     private(set) var canvas: PixelBuffer
     private let bounds: PixelRect
     private let pool: PixelBufferPool
-    private var pending: (rect: PixelRect, disposal: Disposal)?
+    private var pending: (rect: PixelRect, disposal: Disposal, blank: PixelRect)?
     /// The canvas area below the last frame, to be restored.
     private var saved: PixelBuffer?
     private var drawing: Drawing?
+    /// The area that the disposal of the last frame cleared; the whole canvas if that leaves no frame on it.
+    private var blank: PixelRect
     /// The reusable buffer for frames that are not decoded into the canvas.
     private var separateBuffer: PixelBuffer?
 
@@ -31,6 +33,7 @@ final class FrameCompositor {
     init(size: PixelSize, format: PixelFormat, pool: PixelBufferPool = .shared) throws(CoderError) {
         canvas = try pool.take(size, format, clean: true)
         bounds = PixelRect(size)
+        blank = bounds
         self.pool = pool
     }
 
@@ -53,6 +56,7 @@ final class FrameCompositor {
         } else {
             canvas = try pool.take(canvas.size, format, clean: true)
         }
+        blank = bounds
     }
 
     /// Discards the frame in progress, and the disposal of the last frame.
@@ -60,7 +64,10 @@ final class FrameCompositor {
         drawing = nil
         pending = nil
         saved = nil
+        blank = Self.nothing
     }
+
+    private static let nothing = PixelRect(PixelSize.zero)
 
     /// Returns the place of the frame that waits for input.
     func place(ofOpenFrame index: Int) -> CanvasPlace? {
@@ -88,7 +95,7 @@ final class FrameCompositor {
             copy(canvas, visible, to: below, x: 0, y: 0)
             saved = below
         }
-        pending = (visible, frame.disposal)
+        pending = (visible, frame.disposal, blank)
         if isDirect { return begin(frame, CanvasPlace(canvas, visible), isSeparate: false) }
         return begin(frame, try room(for: frame.rect.size, format), isSeparate: true)
     }
@@ -104,7 +111,11 @@ final class FrameCompositor {
         drawing = nil
         let visible = bounds.intersection(done.frame.rect)
         guard done.isSeparate, !visible.isEmpty else { return }
-        draw(try converted(done.place), done.frame, visible)
+        let pixels = try converted(done.place)
+        guard done.frame.blendsInFixedPoint, done.frame.blend == .over else {
+            return draw(pixels, done.frame, visible)
+        }
+        for part in copyOntoBlank(pixels, done.frame, visible) { draw(pixels, done.frame, part) }
     }
 
     private func converted(_ place: CanvasPlace) throws(CoderError) -> PixelBuffer {
@@ -136,11 +147,16 @@ final class FrameCompositor {
 
     /// Performs the disposal of the last frame.
     private func dispose() {
-        guard let (rect, disposal) = pending else { return }
+        guard let (rect, disposal, below) = pending else { return }
         switch disposal {
-        case .keep: break
-        case .background: clear(rect)
-        case .previous: if let saved { copy(saved, PixelRect(rect.size), to: canvas, x: rect.x, y: rect.y) }
+        case .keep: blank = Self.nothing
+        case .background:
+            clear(rect)
+            // On an empty canvas, nothing is left.
+            blank = below == bounds ? bounds : rect
+        case .previous:
+            if let saved { copy(saved, PixelRect(rect.size), to: canvas, x: rect.x, y: rect.y) }
+            blank = below
         }
         saved = nil
         pending = nil
@@ -152,7 +168,9 @@ final class FrameCompositor {
         try makeCanvasUnique(keeping: true)
         dispose()
         let visible = bounds.intersection(frame.rect)
-        if !visible.isEmpty { clear(visible) }
+        if visible.isEmpty { return }
+        clear(visible)
+        if blank != bounds { blank = visible }
     }
 
     private func clear(_ rect: PixelRect) {
@@ -176,14 +194,35 @@ final class FrameCompositor {
         let place = CanvasPlace(canvas, visible)
         let bytes = format.bytesPerPixel
         let isOver = frame.blend == .over
+        let isFixed = frame.blendsInFixedPoint
         for row in 0..<visible.height {
             pixels.withRow(visible.y - frame.rect.y + row) { span in
                 let left = (visible.x - frame.rect.x) * bytes
                 let source = span.extracting(left..<left + visible.width * bytes)
                 place.withMutableRow(row) { target in
-                    if isOver { blendRow(source, over: &target, bits: format.bits) } else { target.copy(source) }
+                    if isOver {
+                        blendRow(source, over: &target, bits: format.bits, inFixedPoint: isFixed)
+                    } else {
+                        target.copy(source)
+                    }
                 }
             }
         }
+    }
+
+    /// Copies the part of a frame that lies on the blank area, and returns the parts that must be drawn.
+    private func copyOntoBlank(_ pixels: PixelBuffer, _ frame: FrameInfo, _ visible: PixelRect) -> [PixelRect] {
+        let inner = visible.intersection(blank)
+        if inner.isEmpty { return [visible] }
+        let source = PixelRect(
+            x: inner.x - frame.rect.x, y: inner.y - frame.rect.y, width: inner.width, height: inner.height)
+        copy(pixels, source, to: canvas, x: inner.x, y: inner.y)
+        let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
+        return [
+            PixelRect(x: visible.x, y: visible.y, width: visible.width, height: inner.y - visible.y),
+            PixelRect(x: visible.x, y: inner.y, width: inner.x - visible.x, height: inner.height),
+            PixelRect(x: right, y: inner.y, width: visible.x + visible.width - right, height: inner.height),
+            PixelRect(x: visible.x, y: bottom, width: visible.width, height: visible.y + visible.height - bottom),
+        ].filter { !$0.isEmpty }
     }
 }

@@ -40,6 +40,12 @@ struct CompareInput {
 
     /// Whether both images have the same color description.
     func describesColors(as other: CompareInput) -> Bool {
-        profile == other.profile && session.info.color.codePoints == other.session.info.color.codePoints
+        profile == other.profile && codes == other.codes
+    }
+
+    /// The primaries and the transfer; nil if unspecified. The matrix does not matter because decoded pixels are RGB.
+    private var codes: [UInt8]? {
+        guard let points = session.info.color.codePoints, !points.isUnspecified else { return nil }
+        return [points.primaries, points.transfer]
     }
 }

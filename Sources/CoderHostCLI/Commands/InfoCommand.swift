@@ -98,8 +98,13 @@ struct Report {
     ) throws(CoderError) -> [(key: String, value: JSONValue)] {
         let info = session.info
         let metadata = try session.metadata()
-        // If the header has no frame count, all frames must be found.
-        let frames = wanted.frames || info.frameCount == nil ? try session.frames() : []
+        // If the header has no frame count, all frames must be found. Frames in front of damage are reported.
+        if wanted.frames || info.frameCount == nil, case .failure(let error) = session.findFrames(),
+            session.knownFrameCount == 0
+        {
+            throw error
+        }
+        let frames = wanted.frames || info.frameCount == nil ? session.knownFrames : []
         var result: [(key: String, value: JSONValue)] = [
             ("file", .string(source.name)), ("format", .string(session.format.id)),
             ("coder", .string(session.coder.id)),
@@ -187,7 +192,9 @@ struct Report {
 
     /// Returns `icc: <description>`, `cicp: primaries/transfer/matrix`, or null without color description.
     private static func colorProfile(_ info: ImageInfo, _ metadata: [MetadataBlob]) -> JSONValue {
-        if let points = info.color.codePoints, info.color.prefersCodePoints || !info.color.hasProfile {
+        if let points = info.color.codePoints, !points.isUnspecified,
+            info.color.prefersCodePoints || !info.color.hasProfile
+        {
             return .string("cicp: \(points.primaries)/\(points.transfer)/\(points.matrix)")
         }
         guard let profile = metadata.first(where: { $0.kind == .icc })?.bytes else { return .null }

@@ -15,7 +15,8 @@ extension FrameInfo {
             index: Int(raw.index), rect: PixelRect(raw.rect),
             duration: FrameDuration(raw.duration.numerator, over: raw.duration.denominator), blend: blend,
             disposal: disposal, hasAlpha: raw.flags.has(CPI_FRAME_HAS_ALPHA),
-            isIndependent: raw.flags.has(CPI_FRAME_INDEPENDENT))
+            isIndependent: raw.flags.has(CPI_FRAME_INDEPENDENT),
+            blendsInFixedPoint: raw.flags.has(CPI_FRAME_FIXED_POINT))
     }
 
     /// Returns the frame as a C struct.
@@ -33,6 +34,7 @@ extension FrameInfo {
         raw.duration = cpi_rational(numerator: duration.numerator, denominator: duration.denominator)
         raw.flags.set(CPI_FRAME_INDEPENDENT, if: isIndependent)
         raw.flags.set(CPI_FRAME_HAS_ALPHA, if: hasAlpha)
+        raw.flags.set(CPI_FRAME_FIXED_POINT, if: blendsInFixedPoint)
         return raw
     }
 }

@@ -35,7 +35,7 @@ public enum ColorProfile: Sendable, Hashable {
 
     /// Returns nil if neither primaries nor curve are specified (H.273: 2).
     private init?(points: CodePoints) {
-        if points.primaries == 2, points.transfer == 2 { return nil }
+        if points.isUnspecified { return nil }
         self = points.primaries == 1 && points.transfer == 13 ? .sRGB : .codePoints(points)
     }
 

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: ["webp", "gif", "farbfeld"] as [ImageFormat])
     func `is named in one warning for each kind`(format: ImageFormat) throws {
         let plain = try Bench.manager.decode(Bench.source(Fixture.named("images/f.png")))
-        let texts = ["Author", "Copyright"].map { MetadataBlob(.text, Array("somebody".utf8), key: $0) }
+        let texts = ["Shelf", "Creation Time"].map { MetadataBlob(.text, Array("somebody".utf8), key: $0) }
         let image = DecodedImage(
             info: plain.info, pixels: plain.pixels, metadata: texts + [MetadataBlob(.raw, [1, 2, 3], key: "prVt")],
             format: "png", coder: plain.coder)
@@ -16,5 +16,91 @@ import Testing
 
         let named = warnings.filter { $0.contains("metadata") }
         #expect(named == ["the format cannot store text metadata: it is left out"], "\(warnings)")
+    }
+
+    private static let record: [UInt8] =
+        [0x1C, 1, 90, 0, 3, 0x1B, 0x25, 0x47, 0x1C, 2, 5, 0, 4] + Array("Sk\u{E5}".utf8) + [0x1C, 2, 25, 0, 3]
+        + Array("sea".utf8) + [0x1C, 2, 25, 0, 3] + Array("sky".utf8) + [0x1C, 2, 55, 0, 8] + Array("20260101".utf8)
+
+    private func image(_ blobs: [MetadataBlob]) throws -> DecodedImage {
+        let plain = try Bench.manager.decode(Bench.source(Fixture.named("images/f.png")))
+        return DecodedImage(
+            info: plain.info, pixels: plain.pixels, metadata: blobs, format: "png", coder: plain.coder)
+    }
+
+    private func text(_ key: String, _ value: String) -> MetadataBlob {
+        MetadataBlob(.text, Array(value.utf8), key: key)
+    }
+
+    @Test(arguments: ["webp", "jpeg", "avif", "gif"] as [ImageFormat])
+    func `becomes XMP where it is text`(format: ImageFormat) throws {
+        let texts = [
+            text("Title", "A & <B>"), text("Author", "Ann"), text("Artist", "Bo"), text("Description", "two\nlines"),
+            text("Copyright", "\u{A9} 2026"), text("Software", "tool 1"), text("Shelf", "4"),
+        ]
+
+        let (bytes, warnings) = try Bench.encode(image(texts), to: format)
+
+        let packet = String(decoding: try #require(try Bench.decode(bytes).blob(.xmp)), as: UTF8.self)
+        let alternative = "<rdf:Alt><rdf:li xml:lang=\"x-default\">"
+        #expect(packet.contains("<dc:title>\(alternative)A &amp; &lt;B&gt;</rdf:li></rdf:Alt></dc:title>"))
+        #expect(packet.contains("<dc:creator><rdf:Seq><rdf:li>Ann</rdf:li><rdf:li>Bo</rdf:li></rdf:Seq></dc:creator>"))
+        #expect(packet.contains("<dc:description>\(alternative)two\nlines</rdf:li></rdf:Alt></dc:description>"))
+        #expect(packet.contains("<dc:rights>\(alternative)\u{A9} 2026</rdf:li></rdf:Alt></dc:rights>"))
+        #expect(packet.contains("<xmp:CreatorTool>tool 1</xmp:CreatorTool>"))
+        let named = warnings.filter { $0.contains("text") }
+        #expect(named == ["the format stores text metadata as XMP, without a place for Shelf: left out"])
+    }
+
+    @Test func `joins a packet that has other properties, and never replaces one`() throws {
+        let old =
+            "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+        let kept = "<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/' dc:title='Old'/>"
+        let packet = MetadataBlob(.xmp, Array("\(old)\(kept)</rdf:RDF></x:xmpmeta>".utf8))
+
+        let (bytes, warnings) = try Bench.encode(
+            image([text("Title", "New"), text("Author", "Ann"), packet]), to: "webp")
+        let (same, none) = try Bench.encode(image([text("Title", "Old"), packet]), to: "webp")
+
+        let merged = String(decoding: try #require(try Bench.decode(bytes).blob(.xmp)), as: UTF8.self)
+        #expect(merged.hasPrefix(old + kept + "<rdf:Description rdf:about=\"\" xmlns:dc="))
+        #expect(merged.hasSuffix("</rdf:Description></rdf:RDF></x:xmpmeta>") && !merged.contains("New"))
+        #expect(merged.contains("<rdf:li>Ann</rdf:li>"))
+        #expect(warnings == ["the format stores text metadata as XMP, without a place for dc:title: left out"])
+        #expect(try Bench.decode(same).blob(.xmp) == packet.bytes && none.isEmpty)
+    }
+
+    @Test func `stays IPTC in JPEG, and becomes XMP elsewhere`() throws {
+        let jpeg = try Bench.encode(image([MetadataBlob(.iptc, Self.record)]), to: "jpeg")
+        let decoded = try Bench.decode(jpeg.bytes)
+        #expect(decoded.blob(.iptc) == Self.record && jpeg.warnings.isEmpty)
+        #expect(try Bench.passThrough(decoded, "jpeg").blob(.iptc) == Self.record)
+
+        for format in ["webp", "png"] as [ImageFormat] {
+            let (bytes, warnings) = try Bench.encode(decoded, to: format)
+            let packet = String(decoding: try #require(try Bench.decode(bytes).blob(.xmp)), as: UTF8.self)
+            #expect(packet.contains("Sk\u{E5}</rdf:li></rdf:Alt></dc:title>"))
+            #expect(packet.contains("<rdf:Bag><rdf:li>sea</rdf:li><rdf:li>sky</rdf:li></rdf:Bag></dc:subject>"))
+            #expect(warnings == ["the format stores iptc metadata as XMP, without a place for 2:55: left out"])
+        }
+    }
+
+    @Test func `is named if an IPTC record has no text`() throws {
+        for record in [[0x1C, 2, 55, 0, 1, 0x31], [1, 2, 3], [0x1C, 2, 5, 0xFF, 0xFF, 0]] as [[UInt8]] {
+            let warnings = try Bench.encode(image([MetadataBlob(.iptc, record)]), to: "webp").warnings
+            #expect(warnings == ["the format cannot store iptc metadata: it is left out"])
+        }
+    }
+
+    @Test func `goes from comment to comment, and from comment to XMP`() throws {
+        let jpeg = try Bench.encode(image([text("Comment", "Gr\u{FC}n"), text("Comment", "two")]), to: "jpeg")
+        let decoded = try Bench.decode(jpeg.bytes)
+
+        #expect(decoded.metadata == [text("Comment", "Gr\u{FC}n"), text("Comment", "two")] && jpeg.warnings.isEmpty)
+        #expect(try Bench.passThrough(decoded, "gif").metadata == decoded.metadata)
+        #expect(try Bench.passThrough(decoded, "png").metadata == decoded.metadata)
+        let packet = try #require(try Bench.passThrough(decoded, "webp").blob(.xmp))
+        #expect(
+            String(decoding: packet, as: UTF8.self).contains(">Gr\u{FC}n\ntwo</rdf:li></rdf:Alt></exif:UserComment>"))
     }
 }

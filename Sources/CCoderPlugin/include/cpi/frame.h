@@ -30,6 +30,17 @@ typedef struct cpi_rational {
 #define CPI_FRAME_INDEPENDENT ((uint32_t)0x01)  /* can be decoded without any other frame's samples */
 #define CPI_FRAME_HAS_ALPHA   ((uint32_t)0x02)  /* some pixel may be other than opaque              */
 #define CPI_FRAME_INTERLACED  ((uint32_t)0x04)  /* rows or passes arrive out of order               */
+/*
+ * CPI_BLEND_OVER with 8 bits per sample rounds as follows, for formats whose reference decoder defines every bit. For
+ * a sample s and an alpha a of the frame, and d and b of the canvas, in integers that are rounded down:
+ *
+ *     total = a + b * (256 - a) / 256
+ *     sample = (s * a + d * (total - a)) * (2^24 / total) / 2^24, alpha = total; unchanged if a is 0
+ *
+ * The frame replaces the pixels that the disposal of the frame before it cleared; all pixels if that leaves no frame
+ * on the canvas. Without this flag the host rounds the exact quotient down.
+ */
+#define CPI_FRAME_FIXED_POINT ((uint32_t)0x08)
 
 typedef struct cpi_frame_info {
     uint32_t     size;

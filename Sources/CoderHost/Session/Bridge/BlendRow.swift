@@ -4,39 +4,47 @@ import ImageModel
 ///
 /// In most frames, pixels are either opaque or transparent; groups of such pixels are selected without arithmetic.
 /// - Shape: RGBA with 8 or 16 bits per sample; both rows have the same length.
+/// - Parameter inFixedPoint: whether 8-bit samples use the arithmetic of `CPI_FRAME_FIXED_POINT`.
 /// - Source: PNG specification, "Alpha channel processing"; integer arithmetic, rounded down like in other decoders,
-///   so that all produce the same frames.
-func blendRow(_ source: RawSpan, over target: inout MutableRawSpan, bits: Int) {
+///   so that all produce the same frames. Fixed point: `cpi/frame.h`.
+func blendRow(_ source: RawSpan, over target: inout MutableRawSpan, bits: Int, inFixedPoint: Bool = false) {
     precondition(source.byteCount == target.byteCount)
     unsafe target.withUnsafeMutableBytes { target in
         unsafe source.withUnsafeBytes { source in
             guard let from = source.baseAddress, let to = target.baseAddress else { return }
-            if bits == 8 {
-                unsafe blend8(from, to, source.count / 4)
-            } else {
-                unsafe blend16(from, to, source.count / 8)
+            switch (bits, inFixedPoint) {
+            case (8, false): unsafe blend8(from, to, source.count / 4, { unsafe blendPixel8($0, $1) })
+            case (8, true): unsafe blend8(from, to, source.count / 4, { unsafe blendPixelInFixedPoint($0, $1) })
+            default: unsafe blend16(from, to, source.count / 8)
             }
         }
     }
 }
 
-private func blend8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ count: Int) {
+private typealias BlendPixel = (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+
+@inline(__always)
+private func blend8(
+    _ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ count: Int, _ blendPixel: BlendPixel
+) {
     let group = 8
     var x = 0
     while x + group <= count {
         let (from, to) = unsafe (source + x * 4, target + x * 4)
-        unsafe blendGroup8(from, to)
+        unsafe blendGroup8(from, to, blendPixel)
         x += group
     }
     while x < count {
-        unsafe blendPixel8(source + x * 4, target + x * 4)
+        unsafe blendPixel(source + x * 4, target + x * 4)
         x += 1
     }
 }
 
 /// Blends eight pixels, two at a time in a register.
 @inline(__always)
-private func blendGroup8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer) {
+private func blendGroup8(
+    _ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ blendPixel: BlendPixel
+) {
     let a = unsafe source.loadUnaligned(as: UInt64.self).littleEndian
     let b = unsafe source.loadUnaligned(fromByteOffset: 8, as: UInt64.self).littleEndian
     let c = unsafe source.loadUnaligned(fromByteOffset: 16, as: UInt64.self).littleEndian
@@ -51,7 +59,7 @@ private func blendGroup8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawP
     let ones: UInt64 = 0x0100_0000_0100_0000
     func rest(_ pair: UInt64) -> UInt64 { (pair & alphas) ^ ((pair & ones) &* 255) }
     guard rest(a) | rest(b) | rest(c) | rest(d) == 0 else {
-        for pixel in 0..<8 { unsafe blendPixel8(source + pixel * 4, target + pixel * 4) }
+        for pixel in 0..<8 { unsafe blendPixel(source + pixel * 4, target + pixel * 4) }
         return
     }
     unsafe select(a, target)
@@ -93,6 +101,25 @@ private func blendPixel8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawP
         result = (s &* above &+ d &* below) / SIMD4(repeating: total)
         result.w = total / 255
     }
+    unsafe target.storeBytes(of: SIMD4<UInt8>(truncatingIfNeeded: result), as: SIMD4<UInt8>.self)
+}
+
+/// Blends as `CPI_FRAME_FIXED_POINT` requires. All products fit into 32 bits: the sum is at most 255 × total.
+@inline(__always)
+private func blendPixelInFixedPoint(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer) {
+    let over = unsafe source.loadUnaligned(as: SIMD4<UInt8>.self)
+    let alpha = UInt32(over.w)
+    if alpha == 0 { return }
+    if alpha == 255 {
+        unsafe target.storeBytes(of: over, as: SIMD4<UInt8>.self)
+        return
+    }
+    let under = unsafe target.loadUnaligned(as: SIMD4<UInt8>.self)
+    let below = (UInt32(under.w) &* (256 &- alpha)) &>> 8
+    let total = alpha &+ below
+    let (s, d) = (SIMD4<UInt32>(truncatingIfNeeded: over), SIMD4<UInt32>(truncatingIfNeeded: under))
+    var result = ((s &* alpha &+ d &* below) &* ((1 << 24) / total)) &>> 24
+    result.w = total
     unsafe target.storeBytes(of: SIMD4<UInt8>(truncatingIfNeeded: result), as: SIMD4<UInt8>.self)
 }
 

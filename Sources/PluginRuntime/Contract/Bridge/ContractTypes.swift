@@ -145,7 +145,8 @@ extension FrameInfo {
             index: Int(raw.index), rect: PixelRect(raw.rect),
             duration: FrameDuration(raw.duration.numerator, over: raw.duration.denominator), blend: blend,
             disposal: disposal, hasAlpha: raw.flags & CPI_FRAME_HAS_ALPHA != 0,
-            isIndependent: raw.flags & CPI_FRAME_INDEPENDENT != 0)
+            isIndependent: raw.flags & CPI_FRAME_INDEPENDENT != 0,
+            blendsInFixedPoint: raw.flags & CPI_FRAME_FIXED_POINT != 0)
     }
 
     var contract: cpi_frame_info {
