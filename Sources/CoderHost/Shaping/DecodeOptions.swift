@@ -42,10 +42,10 @@ public struct DecodeOptions: Sendable, Hashable {
 
     /// Returns options for an image that fits into a box; a box without width or height changes nothing.
     ///
-    /// With `.cover`, `.contain` and `.fill`, the image has exactly the size of the box.
+    /// With `.fill`, the image has exactly the size of the box. No fit enlarges a side.
     public static func thumbnail(_ box: PixelSize, _ fit: Fit = .inside) -> DecodeOptions {
         var options = DecodeOptions()
-        if !box.isEmpty { options.size = .box(box, fit) }
+        if !box.isEmpty { options.size = .box(box, fit, enlarging: fit.enlarges ? false : nil) }
         return options
     }
 

@@ -136,8 +136,7 @@ extension LoadOptions {
         case .full: break
         case .box where decode.size.thumbnail != nil: break
         case .box(let size, let fit, let enlarging):
-            let rule = (enlarging ?? fit.enlarges) == fit.enlarges ? "" : fit.enlarges ? ",keeping" : ",enlarging"
-            parts.append("box=\(size),\(fit)\(rule)")
+            parts.append("box=\(size),\(fit)\(enlarging ?? fit.enlarges ? ",enlarging" : "")")
         case .scaled(let factor): parts.append("scaled=\(factor)")
         case .limited(let limit): parts.append("limit=\(limit)")
         }
@@ -196,10 +195,10 @@ extension LoadOptions {
 }
 
 extension DecodedSize {
-    /// The box and the fit that the key names as a thumbnail: those of SDWebImage, which the fit decides to enlarge.
+    /// The box and the fit of a thumbnail as in SDWebImage, which is never enlarged; the key names it.
     fileprivate var thumbnail: (PixelSize, Fit)? {
         guard case .box(let size, let fit, let enlarging) = self, fit == .inside || fit == .fill,
-            (enlarging ?? fit.enlarges) == fit.enlarges
+            !(enlarging ?? fit.enlarges)
         else { return nil }
         return (size, fit)
     }
