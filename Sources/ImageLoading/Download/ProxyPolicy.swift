@@ -8,7 +8,7 @@ import ImageModel
 /// resolve to a refused address here, and hosts that are not allowed; a proxy for untrusted URLs must refuse private
 /// networks itself.
 public struct ProxyPolicy: Sendable, Hashable {
-    /// The URL of the proxy for `http` URLs, such as `http://proxy.example:3128`; nil for none.
+    /// The URL of the proxy for `http` URLs, such as `http://proxy.example:3128`, to which it opens tunnels; nil for none.
     public var http: String?
     /// The URL of the proxy for `https` URLs, to which it opens tunnels; nil for none.
     public var https: String?
