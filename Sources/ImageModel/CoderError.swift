@@ -124,6 +124,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     public var httpStatus: Int?
     /// The coders that declined before, each with its reason.
     package var attempts: [String]
+    /// The format of the input by its first bytes, if no usable coder decodes it.
+    public package(set) var recognizedFormat: RecognizedFormat?
     /// Whether the cause is external, so that a retry may succeed.
     package var isTransient = false
 

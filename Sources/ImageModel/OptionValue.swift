@@ -90,4 +90,6 @@ package enum OptionKey {
     package static let threads = "threads"
     /// Whether to decode only the first frame, a Boolean.
     package static let firstFrameOnly = "first-frame-only"
+    /// Whether to show every scan of an arriving image, a Boolean.
+    package static let everyScan = "every-scan"
 }

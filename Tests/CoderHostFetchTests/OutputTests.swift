@@ -1,3 +1,4 @@
+import CoderHost
 import LoadingTestSupport
 import TestSupport
 import Testing
@@ -200,14 +201,57 @@ import Testing
 
     @Test func `that are missing cause a warning`() async throws {
         try await Bench.run { bench in
-            _ = try bench.serve("photo.png")
+            // The format shows nothing before its last byte.
+            let bytes = try #require(readFile(Repository.fixture("images/f.heic")))
+            bench.server.on("/f.heic") { _ in .chunked(bytes, piece: bytes.count / 3, every: 50) }
             bench.place.folder("looks")
 
-            let result = try await bench.fetch(
-                "--json", "--progressive-to", "looks", bench.server.url("/photo.png"))
+            let result = try await bench.fetch("--json", "--progressive-to", "looks", bench.server.url("/f.heic"))
             let document = try #require(result.documents.first)
 
-            #expect(!document["previews"].list.isEmpty || !document["warnings"].list.isEmpty, "\(result.stdout)")
+            #expect(result.status == 0 && document["previews"].list.isEmpty, "\(result.stdout)")
+            #expect(
+                document["warnings"].list.compactMap(\.text)
+                    == ["no previews: no part was visible before the download was complete"])
+            #expect(!bench.outputs.contains { $0.hasPrefix("looks/") })
+        }
+    }
+
+    @Test(arguments: ["images/three-frames.gif", "images/three-frames.webp", "apng/three-frames.png"])
+    func `of an animation are its frames`(name: String) async throws {
+        try await Bench.run { bench in
+            let bytes = try #require(readFile(Repository.fixture(name)))
+            let gate = Gate()
+            // APNG: without the end mark and the last checksum, the last frame is already complete.
+            let count = name.hasSuffix(".png") ? bytes.count - 4 : bytes.count - 1
+            bench.server.on("/a") { _ in .gated(bytes, after: count, gate, type: nil) }
+            bench.place.folder("looks")
+            let manager = CoderHost(
+                configuration: HostConfiguration(directories: [.init(Repository.products, origin: .argument)])
+            ).manager
+            let whole = try AnimatedImage(ImageSource(bytes), manager: manager)
+            // The last byte of a WebP belongs to its last frame.
+            let frames = (0..<whole.frameCount - (name.hasSuffix(".webp") ? 1 : 0)).map { $0 }
+
+            let output = name.hasSuffix(".png") ? "a.apng" : name.hasSuffix(".gif") ? "a.gif" : "a.webp"
+
+            async let fetched = bench.fetch(
+                "--json", "--progressive-to", "looks", bench.server.url("/a"), "-o", output)
+            let last = bench.place.file("looks/a-000\(frames.count - 1).png")
+            while readFile(last) == nil, !Task.isCancelled { try await Task.sleep(for: .milliseconds(20)) }
+            gate.open()
+            let result = try await fetched
+            let document = try #require(result.documents.first)
+            let previews = document["previews"].list.compactMap(\.text)
+
+            #expect(result.status == 0, "\(result.stderr)")
+            #expect(
+                document["warnings"].list.compactMap(\.text).allSatisfy { !$0.contains("preview") }, "\(result.stdout)")
+            #expect(previews.count >= frames.count)
+            for (index, path) in zip(frames, previews.suffix(frames.count)) {
+                let written = try manager.decode(ImageSource(path: bench.place.file(path)))
+                #expect(try PixelDigest.of(written.pixels) == PixelDigest.of(whole.frame(at: index).pixels), "\(path)")
+            }
         }
     }
 }

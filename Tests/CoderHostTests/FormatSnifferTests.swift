@@ -98,10 +98,12 @@ import Testing
         #expect(sniffer.score(try signatures(sample.rule)) == sample.score)
     }
 
-    @Test(arguments: samples, [0, 1]) func `matches nothing in a source that is too short`(
+    /// The samples whose rules need the first bytes.
+    private static let heads = samples.filter { !$0.rule.contains("\"at\": -") && !$0.what.contains("mask") }
+
+    @Test(arguments: heads, [0, 1]) func `matches nothing in a source that is too short`(
         sample: Sample, count: Int
     ) throws {
-        guard !sample.rule.contains("\"at\": -"), !sample.what.contains("mask") else { return }
         let sniffer = FormatSniffer(head: Array(sample.head.prefix(count)), tail: [])
 
         #expect(sniffer.score(try signatures(sample.rule)) == nil)

@@ -160,7 +160,7 @@ public final class JPEGDecoder: ItemDecoder {
         run = Run(
             format: output.format, scale: output.scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
             scans: JPEGScans(
-                pixels: image.size.area ?? .max, showsAll: session.options.bool("jpeg.every-scan") ?? false),
+                pixels: image.size.area ?? .max, showsAll: session.options.bool(OptionKey.everyScan) ?? false),
             isSkimmed: isSkimmed)
     }
 

@@ -78,7 +78,7 @@ public final class AnimatedImage: Sendable {
             _ = session.findFrames()
             frameCount = max(1, session.knownFrameCount)
         }
-        let metadata = options.colors == .stored ? [] : try session.metadata()
+        let metadata = options.colors == .stored ? [] : try session.settledMetadata()
         var finish = ImageFinish()
         finish.transformer = transformer
         shape = try ImageShape(
@@ -197,13 +197,18 @@ public final class AnimatedImage: Sendable {
     /// - Throws: the errors of ``frame(at:)``.
     public func image(at index: Int) throws(CoderError) -> DecodedImage {
         let pixels = try frame(at: index).pixels
-        var (info, metadata) = (self.info, try metadata())
+        return try session.withLock { session throws(CoderError) in try still(pixels, session) }
+    }
+
+    private func still(_ pixels: PixelBuffer, _ session: DecodeSession) throws(CoderError) -> DecodedImage {
+        var (info, metadata) = (self.info, try session.settledMetadata())
         info.frameCount = 1
         info.isAnimated = false
         info.loopCount = .unknown
         shape.describe(&info, &metadata, pixels.size, pixels.format)
         return DecodedImage(
-            info: info, pixels: pixels, metadata: metadata, format: format, coder: coder, warnings: warnings)
+            info: info, pixels: pixels, metadata: metadata, format: format, coder: coder,
+            warnings: session.context.warnings)
     }
 
     private func decode(_ index: Int, _ session: DecodeSession) throws(CoderError) -> ImageFrame {
@@ -248,9 +253,9 @@ public final class AnimatedImage: Sendable {
         }
     }
 
-    /// Returns Exif, XMP, ICC and other metadata, unchanged.
+    /// Returns Exif, XMP, ICC and other metadata, unchanged; for a growing source, the part that has arrived.
     public func metadata() throws(CoderError) -> [MetadataBlob] {
-        try session.withLock { session throws(CoderError) in try session.metadata() }
+        try session.withLock { session throws(CoderError) in try session.settledMetadata() }
     }
 
     /// Problems of usable frames.
@@ -263,11 +268,26 @@ public final class AnimatedImage: Sendable {
     package func withAvailable<R: Sendable>(
         _ body: (AvailableImage) -> R
     ) throws(CoderError) -> R? {
-        try session.withLock { session throws(CoderError) -> R? in
-            session.context.restartClock()
-            guard let image = try session.decodeAvailable() else { return nil }
-            return body(image)
+        try session.withLock { session throws(CoderError) -> R? in try available(session).map(body) }
+    }
+
+    /// Returns a copy of the available part of the first frame; nil if there is nothing new to display.
+    package func availableFirstFrame() throws(CoderError) -> (image: DecodedImage, isComplete: Bool)? {
+        try session.withLock { session throws(CoderError) in
+            guard let part = try available(session) else { return nil }
+            return (try still(try PixelConverter.copy(part.pixels), session), part.isComplete)
         }
+    }
+
+    /// Decodes and shapes the available part; pixels without changes are not copied.
+    private func available(_ session: DecodeSession) throws(CoderError) -> AvailableImage? {
+        session.context.restartClock()
+        guard var part = try session.decodeAvailable() else { return nil }
+        var notes = ShapeNotes()
+        let shaped = try shape.apply(to: part.pixels, &notes)
+        if shaped !== part.pixels { part.changed = PixelRect(shaped.size) }
+        part.pixels = shaped
+        return part
     }
 
     /// Decodes all frames into the pool and keeps them there.

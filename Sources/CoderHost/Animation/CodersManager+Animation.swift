@@ -13,7 +13,9 @@ extension CodersManager {
         _ animation: AnimatedImage, to format: ImageFormat, _ options: EncodeOptions = EncodeOptions(),
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
-        guard animation.isAnimated, !options.firstFrameOnly, let coder = animationEncoders(for: format).first else {
+        guard animation.isAnimated, !options.firstFrameOnly,
+            let coder = animationEncoders(for: format, forcing: options.encoder).first
+        else {
             return try encode(animation.image(at: 0), to: format, options, into: sink)
         }
         var first = try animation.image(at: 0)
@@ -30,7 +32,7 @@ extension CodersManager {
         let memory = options.maxFileSize.map { _ in MemorySink(limits: limits) }
         let encoder = try makeAnimationEncoder(
             to: format, of: facts, metadata: first.metadata, options: coding, background: options.background,
-            dynamicRange: options.dynamicRange, into: memory ?? sink)
+            dynamicRange: options.dynamicRange, forcing: options.encoder, into: memory ?? sink)
         for index in 0..<animation.frameCount {
             var pixels = try animation.frame(at: index).pixels
             if pixels.size != facts.size { pixels = try Resampler.resample(BufferRows(pixels), to: facts.size) }

@@ -7,6 +7,8 @@ import ImageProcessing
 /// Players register the frames that they need next. If not all frames fit, the pool keeps the frames that any player needs soonest
 /// and removes the frame that is needed last.
 ///
+/// When memory is short, the pool releases frames and uses a smaller budget for a while; see ``FramePools``.
+///
 /// - Concurrency: any thread.
 package final class FramePool: Sendable {
     /// The default budget, two seconds of a typical animation.
@@ -16,13 +18,27 @@ package final class FramePool: Sendable {
         var frames: [Int: ImageFrame] = [:]
         var bytes = 0
         var budget = FramePool.defaultByteBudget
+        /// A smaller budget while memory is short, and its end.
+        var shortage: (budget: Int, end: UInt64)?
         var demands: [Int: FrameOrder] = [:]
         var nextID = 0
     }
 
-    private let state = Mutex(State())
+    /// The time for which a shortage reduces the budget, in nanoseconds.
+    static let shortageTime: UInt64 = 30_000_000_000
 
-    init() {}
+    private let state = Mutex(State())
+    private let pools: FramePools
+    /// Nanoseconds of a monotonic clock.
+    private let now: @Sendable () -> UInt64
+
+    init(_ pools: FramePools = .shared, now: @escaping @Sendable () -> UInt64 = { monotonicNow() }) {
+        self.pools = pools
+        self.now = now
+        pools.add(self)
+    }
+
+    deinit { pools.remove(self) }
 
     /// The maximum bytes of pixels to keep.
     package var byteBudget: Int {
@@ -30,7 +46,7 @@ package final class FramePool: Sendable {
         set {
             state.withLock { state in
                 state.budget = max(0, newValue)
-                Self.shrink(&state)
+                shrink(&state)
             }
         }
     }
@@ -48,7 +64,7 @@ package final class FramePool: Sendable {
         state.withLock { state in
             if let old = state.frames.updateValue(frame, forKey: index) { state.bytes -= old.pixels.byteCount }
             state.bytes += frame.pixels.byteCount
-            Self.shrink(&state)
+            shrink(&state)
         }
     }
 
@@ -60,10 +76,35 @@ package final class FramePool: Sendable {
         }
     }
 
-    private static func shrink(_ state: inout State) {
-        while state.bytes > state.budget {
+    /// Releases frames because memory is short: half of their bytes, or all that no player needs next.
+    ///
+    /// The frames are decoded again when they are needed.
+    func relieve(all: Bool) {
+        state.withLock { state in
+            state.shortage = (all ? 0 : state.bytes / 2, Self.sum(now(), Self.shortageTime))
+            shrink(&state)
+        }
+    }
+
+    private static func sum(_ a: UInt64, _ b: UInt64) -> UInt64 {
+        let (sum, overflow) = a.addingReportingOverflow(b)
+        return overflow ? .max : sum
+    }
+
+    /// The budget that applies now.
+    private func budget(_ state: inout State) -> Int {
+        if let shortage = state.shortage {
+            if now() < shortage.end { return min(state.budget, shortage.budget) }
+            state.shortage = nil
+        }
+        return state.budget
+    }
+
+    private func shrink(_ state: inout State) {
+        let budget = budget(&state)
+        while state.bytes > budget {
             let least = state.frames.keys.max { a, b in
-                let (stepsA, stepsB) = (steps(to: a, state), steps(to: b, state))
+                let (stepsA, stepsB) = (Self.steps(to: a, state), Self.steps(to: b, state))
                 return stepsA != stepsB ? stepsA < stepsB : a < b
             }
             guard let least, let frame = state.frames.removeValue(forKey: least) else { return }
@@ -74,7 +115,8 @@ package final class FramePool: Sendable {
     /// Whether a frame is missing that a player needs within the next pool of frames.
     func needs(_ index: Int, bytesPerFrame: Int) -> Bool {
         state.withLock { state in
-            state.frames[index] == nil && Self.steps(to: index, state) < state.budget / max(1, bytesPerFrame)
+            let budget = budget(&state)
+            return state.frames[index] == nil && Self.steps(to: index, state) < budget / max(1, bytesPerFrame)
         }
     }
 
@@ -118,8 +160,9 @@ package final class FramePool: Sendable {
     func missing(bytesPerFrame: Int, within lookAhead: Int) -> [Missing] {
         state.withLock { state in
             let bytes = max(1, bytesPerFrame)
-            let share = max(1, state.budget / bytes / max(1, state.demands.count))
-            let hasRoom = state.bytes + bytes <= state.budget
+            let budget = budget(&state)
+            let share = max(1, budget / bytes / max(1, state.demands.count))
+            let hasRoom = state.bytes + bytes <= budget
             // A less useful frame must be in the pool to make room.
             let worst = hasRoom ? .max : state.frames.keys.map { Self.steps(to: $0, state) }.max() ?? 0
             var result: [Missing] = []

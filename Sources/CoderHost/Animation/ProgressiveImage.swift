@@ -15,25 +15,34 @@ import PluginRuntime
 /// All updates together cost about as much as one decode of the complete image. For an animation, updates draw the
 /// first frame while it arrives, and ``image`` contains every complete frame.
 ///
+/// ``DecodeOptions`` that change pixels are applied to all pixels at every update, and `changed` is then the whole image.
+///
 /// - Concurrency: any thread; append and finish from one thread.
 public final class ProgressiveImage: Sendable {
     private let source: ImageSource
     private let manager: CodersManager
-    private let options: CoderOptions
+    private let options: DecodeOptions
+    private let coder: String?
     private let limits: DecodeLimits?
     private let opened = Mutex<AnimatedImage?>(nil)
     private let isWhole = Mutex(false)
 
-    /// - Parameter capacity: the maximum number of bytes; nil uses the input limit.
+    /// Creates an image without bytes.
+    ///
+    /// - Parameters:
+    ///   - capacity: the maximum number of bytes; nil uses the input limit.
+    ///   - options: the size, part, colors and orientation of all pixels, and options for the coder.
+    ///   - id: the id of the only coder to use; nil selects the best one.
     /// - Throws: `.outOfMemory`.
     public init(
-        manager: CodersManager, capacity: Int? = nil, name: String = "bytes", options: CoderOptions = CoderOptions(),
-        limits: DecodeLimits? = nil
+        manager: CodersManager, capacity: Int? = nil, name: String = "bytes",
+        options: DecodeOptions = DecodeOptions(), limits: DecodeLimits? = nil, forcing id: String? = nil
     ) throws(CoderError) {
         let allowed = (limits ?? manager.limits).maxInputBytes
         source = try ImageSource(growingTo: capacity ?? (allowed > 0 ? allowed : 1 << 32), name: name)
         self.manager = manager
         self.options = options
+        coder = id
         self.limits = limits
     }
 
@@ -75,7 +84,7 @@ public final class ProgressiveImage: Sendable {
         try opened.withLock { image throws(CoderError) -> AnimatedImage? in
             if let image { return image }
             do throws(CoderError) {
-                image = try AnimatedImage(source, manager: manager, options: options, limits: limits)
+                image = try AnimatedImage(source, manager: manager, options, limits: limits, forcing: coder)
             } catch {
                 guard error.code == .needsInput else { throw error }
             }

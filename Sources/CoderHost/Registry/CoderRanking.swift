@@ -3,7 +3,7 @@ package import PluginRuntime
 
 /// Defines the total order of coders and explains it.
 ///
-/// 1. run-time coders before all others, latest first; 2. the priority set by the administrator or user; 3. an
+/// 0. the coders that the application prefers, in its order; 1. run-time coders before all others, latest first; 2. the priority set by the administrator or user; 3. an
 ///   untrusted plugin never precedes a system plugin, unless rule 2 applies; 4. the manifest's priority; 5. the
 ///   signature score; 6. the newer version; 7. the bytes of the coder id, then of the plugin id. No two coders are
 ///   equal.
@@ -16,6 +16,8 @@ package struct RankedCoder: Sendable {
     package let score: Int?
     /// The position among run-time coders; higher was added later.
     let position: Int
+    /// The place among the coders that the application prefers; nil if it is none of them.
+    let preference: Int?
 
     /// The description of the coder.
     package var descriptor: CoderDescriptor { coder.descriptor }
@@ -26,6 +28,7 @@ package struct RankedCoder: Sendable {
     package var explanation: String {
         let descriptor = self.descriptor
         var parts: [String] = []
+        if let preference { parts.append("preferred at run time, place \(preference + 1)") }
         if descriptor.tier == .runTime { parts.append("added at run time, position \(position)") }
         if let priority = descriptor.administeredPriority { parts.append("administered priority \(priority)") }
         parts.append("\(descriptor.tier.word) tier")
@@ -35,11 +38,12 @@ package struct RankedCoder: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    init(coder: any ImageCoder, format: ImageFormat, score: Int?, position: Int) {
+    init(coder: any ImageCoder, format: ImageFormat, score: Int?, position: Int, preference: Int? = nil) {
         self.coder = coder
         self.format = format
         self.score = score
         self.position = position
+        self.preference = preference
     }
 
     /// Creates an entry for an installed coder that cannot be used.
@@ -71,6 +75,7 @@ private struct PlaceholderCoder: ImageCoder {
 enum CoderRanking {
     /// Whether `a` precedes `b`.
     static func precedes(_ a: RankedCoder, _ b: RankedCoder) -> Bool {
+        if a.preference != b.preference { return (a.preference ?? .max) < (b.preference ?? .max) }
         let first = a.descriptor
         let second = b.descriptor
         if (first.tier == .runTime) != (second.tier == .runTime) { return first.tier == .runTime }

@@ -11,7 +11,17 @@ extension CodersManager {
     }
 
     /// Returns the error for a still of a format without a usable encoder.
-    package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
+    ///
+    /// - Parameter id: the id of the encoder that the caller named.
+    package func absence(ofEncoderFor format: ImageFormat, forcing id: String? = nil) -> CoderError {
+        if let id {
+            let known = order(for: format).filter(\.descriptor.roles.writes).map(\.descriptor.id)
+            let nearest = OptionCheck.nearest(id, known).map { "did you mean \($0)? " } ?? ""
+            return CoderError(
+                .noCoder, "there is no usable encoder \(id) for \(format)",
+                hint: nearest + "encoders of \(format): \(known.isEmpty ? "none" : known.joined(separator: ", "))",
+                attempts: isDisabled(id) ? ["\(id) is disabled by the application"] : [])
+        }
         let snapshot = registry.snapshot
         // The name of a format that only animations use is correct.
         let writesAnimations = !animationEncoders(for: format).isEmpty

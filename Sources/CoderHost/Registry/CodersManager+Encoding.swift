@@ -7,8 +7,9 @@ extension CodersManager {
     /// Returns the coders that write stills of a format, best first.
     ///
     /// A coder that only writes animations is one of them if no known plugin, usable or not, writes stills of the format.
-    package func encoders(for format: ImageFormat) -> [RankedCoder] {
-        let able = order(for: format)
+    /// - Parameter id: the id of the only coder to return; nil returns all.
+    package func encoders(for format: ImageFormat, forcing id: String? = nil) -> [RankedCoder] {
+        let able = order(for: format).filter { id == nil || $0.descriptor.id == id }
         let still = able.filter { $0.descriptor.roles.contains(.encode) }
         if !still.isEmpty || stillsBelongToAPlugin(format) { return still }
         return able.filter { $0.descriptor.roles.contains(.encodeAnimation) }
@@ -60,8 +61,9 @@ extension CodersManager {
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
         var refusal: CoderError?
-        var absent = absentEncoders(for: format, .encode)
-        for candidate in encoders(for: format) {
+        // If the caller names an encoder, no other one replaces it.
+        var absent = wishes.encoder == nil ? absentEncoders(for: format, .encode) : []
+        for candidate in encoders(for: format, forcing: wishes.encoder) {
             let coder = candidate.descriptor
             let context = SessionContext(
                 limits: limits, options: options, usualThreads: configuration.threadsPerImage)
@@ -82,7 +84,7 @@ extension CodersManager {
             }
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
         }
-        throw refusal ?? absence(ofEncoderFor: format)
+        throw refusal ?? absence(ofEncoderFor: format, forcing: wishes.encoder)
     }
 
     private func encode(

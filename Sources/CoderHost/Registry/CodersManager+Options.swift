@@ -80,7 +80,7 @@ extension CodersManager {
     ) throws(CoderError) -> EncodeReport {
         var image = image
         if let box = options.maxPixelSize { try image.fit(into: box) }
-        let encoder = encoders(for: format).first?.descriptor
+        let encoder = encoders(for: format, forcing: options.encoder).first?.descriptor
         let scale = encoder?.quality
         var coding = coding(options, for: format)
         guard let limit = options.maxFileSize else {
@@ -118,7 +118,9 @@ extension CodersManager {
     /// Returns the options for the coder of a format, including the quality if it has one.
     func coding(_ options: EncodeOptions, for format: ImageFormat) -> CoderOptions {
         var coding = options.coder
-        if let quality = options.quality, encoders(for: format).first?.descriptor.quality != nil {
+        if let quality = options.quality,
+            encoders(for: format, forcing: options.encoder).first?.descriptor.quality != nil
+        {
             coding[OptionKey.quality] = .real(quality)
         }
         return coding

@@ -11,7 +11,7 @@ public import PluginRuntime
 ///
 /// - Concurrency: any thread.
 public final class CodersManager: Sendable {
-    private let added = Mutex<[any ImageCoder]>([])
+    private let choices = Mutex(RunTimeChoices())
     let registry: CoderRegistry
     let configuration: HostConfiguration
     /// The default limits of a session.
@@ -24,11 +24,29 @@ public final class CodersManager: Sendable {
 
     // MARK: Coders
 
-    /// Adds a coder with the highest precedence.
-    public func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
+    /// Adds a coder with the highest precedence, except for ``preferredCoders``.
+    public func addCoder(_ coder: any ImageCoder) { choices.withLock { $0.added.append(coder) } }
 
     /// Removes the coders with this id that were added at run time.
-    public func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
+    public func removeCoder(_ id: String) { choices.withLock { $0.added.removeAll { $0.descriptor.id == id } } }
+
+    /// The ids of coders that precede all others, the first one first; for decoding and encoding.
+    ///
+    /// The order also applies to coders of plugins, in all tiers: the application vouches for them.
+    public var preferredCoders: [String] {
+        get { choices.withLock { $0.preferred } }
+        set { choices.withLock { $0.preferred = newValue } }
+    }
+
+    /// The ids of coders that this manager does not use, as if they were not installed.
+    ///
+    /// Sessions that are already open continue.
+    public var disabledCoders: Set<String> {
+        get { choices.withLock { $0.disabled } }
+        set { choices.withLock { $0.disabled = newValue } }
+    }
+
+    func isDisabled(_ id: String) -> Bool { choices.withLock { $0.disabled.contains(id) } }
 
     /// Every usable coder in ascending order: the last one is asked first.
     package var coders: [any ImageCoder] {
@@ -40,18 +58,19 @@ public final class CodersManager: Sendable {
         _ snapshot: RegistrySnapshot,
         _ judge: (CoderDescriptor) -> (format: ImageFormat?, score: Int?)?
     ) -> [RankedCoder] {
-        let added = self.added.withLock { $0 }
+        let choices = self.choices.withLock { $0 }
         var result: [RankedCoder] = []
-        for (position, coder) in (snapshot.coders.map { (-1, $0) } + added.enumerated().map { ($0.offset, $0.element) })
-        {
+        let added = choices.added.enumerated().map { ($0.offset, $0.element) }
+        for (position, coder) in snapshot.coders.map({ (-1, $0) }) + added {
             var descriptor = coder.descriptor
+            if choices.disabled.contains(descriptor.id) { continue }
             if position >= 0 { descriptor.tier = .runTime }
             guard descriptor.priority > 0, let verdict = judge(descriptor) else { continue }
             result.append(
                 RankedCoder(
                     coder: position >= 0 ? RunTimeCoder(coder, descriptor) : coder,
                     format: verdict.format ?? descriptor.formats.first?.id ?? "", score: verdict.score,
-                    position: position))
+                    position: position, preference: choices.preferred.firstIndex(of: descriptor.id)))
         }
         return result.sorted(by: CoderRanking.precedes)
     }
@@ -66,7 +85,7 @@ public final class CodersManager: Sendable {
         candidates(for: source, forcing: id, in: registry.snapshot)
     }
 
-    private func candidates(
+    func candidates(
         for source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot
     ) -> [RankedCoder] {
         let all = ranked(snapshot, Self.judge(source, forcing: id))
@@ -182,85 +201,11 @@ public final class CodersManager: Sendable {
                 coder: session.coder.id, warnings: session.context.warnings)
         }
     }
-
-    /// Returns the error if nothing can decode this: an unknown format, or only unusable plugins.
-    private func absence(of source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot) -> CoderError {
-        if let unread = snapshot.unread.first {
-            return CoderError(
-                .noCoder,
-                id.map { "there is no usable coder \($0)" } ?? "no readable plugin decodes these bytes",
-                hint: unread.remedy, attempts: snapshot.unread.map(\.message))
-        }
-        if let id {
-            let owner = snapshot.plugins.first { record in
-                !record.status.isUsable && (record.manifest?.coders ?? []).contains { $0.id == id }
-            }
-            if let owner {
-                return CoderError(
-                    .noCoder, "there is no usable coder \(id)",
-                    hint: owner.status.remedy.isEmpty ? "run coderhost list" : owner.status.remedy,
-                    attempts: ["\(owner.fileName) is \(owner.status.state.word): \(owner.status.reason)"])
-            }
-            let known = ranked(snapshot) { _ in (format: nil, score: nil) }.reversed().map(\.descriptor)
-                .filter { $0.roles.contains(.decode) }.map(\.id)
-            return CoderError(
-                .noCoder, "there is no usable coder \(id)",
-                hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" } ?? "run coderhost list --formats")
-        }
-        if source.count == 0 { return CoderError(.unrecognizedFormat, "the file is empty") }
-        let sniffer = source.sniffer
-        let suffix = source.fileExtension
-        var reasons: [String] = []
-        var format: String?
-        var remedy = ""
-        for record in snapshot.plugins where !record.status.isUsable {
-            for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
-                guard
-                    let match = coder.formats.first(where: {
-                        sniffer.score($0.signatures) != nil || $0.isNamed(by: suffix)
-                    })
-                else { continue }
-                format = match.name
-                if remedy.isEmpty { remedy = record.status.remedy }
-                reasons.append(
-                    "\(record.fileName) could decode it, but is \(record.status.state.word): \(record.status.reason)")
-                break
-            }
-        }
-        if let format {
-            return CoderError(
-                .noCoder, "no usable coder for \(format)", hint: remedy.isEmpty ? "run coderhost list" : remedy,
-                attempts: reasons)
-        }
-        for known in configuration.catalogue() {
-            let formats = known.manifest.coders.filter { $0.roles.contains(.decode) }.flatMap(\.formats)
-            if let match = formats.first(where: { sniffer.score($0.signatures) != nil }) {
-                return CoderError(
-                    .noCoder, "no installed plugin decodes \(match.name)",
-                    hint: "put \(known.file) into one of the plugin folders (listed by coderhost doctor)",
-                    attempts: ["\(known.file) could decode it, but is not installed"])
-            }
-        }
-        if snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.search.directories.map(\.path)) }
-        let unused = snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
-        return CoderError(
-            .unrecognizedFormat, "no installed coder recognizes these bytes",
-            hint: "coderhost list --formats shows the installed formats"
-                + (unused.isEmpty ? "" : "; \(unused.map(\.fileName).joined(separator: ", ")) could not be read"))
-    }
-
-    /// Without any plugin, the cause is probably not the file.
-    private static func absenceOfPlugins(_ folders: [String]) -> CoderError {
-        CoderError(
-            .unrecognizedFormat, "no installed coder recognizes these bytes: there are no plugins",
-            hint: "set CODERHOST_PLUGIN_PATH to a folder with plugins; searched: "
-                + (folders.isEmpty ? "no folder" : folders.joined(separator: ", ")))
-    }
 }
 
 extension PluginManifest.Format {
     /// Whether it has no signatures and has this file name extension.
-    fileprivate func isNamed(by suffix: String?) -> Bool {
+    func isNamed(by suffix: String?) -> Bool {
         signatures.isEmpty && suffix.map(extensions.contains) == true
     }
 }
@@ -289,4 +234,12 @@ private struct RunTimeCoder: ImageCoder {
         _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
         _ context: SessionContext
     ) throws(CoderError) { try base.transcode(source, to: sink, direction, format, context) }
+}
+
+/// The choices of the application about coders.
+private struct RunTimeChoices: Sendable {
+    /// Added coders, later ones with higher precedence.
+    var added: [any ImageCoder] = []
+    var preferred: [String] = []
+    var disabled: Set<String> = []
 }

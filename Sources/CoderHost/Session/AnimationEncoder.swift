@@ -121,8 +121,12 @@ extension CoderError {
 
 extension CodersManager {
     /// Returns the coders that write animations in a format, best first.
-    package func animationEncoders(for format: ImageFormat) -> [RankedCoder] {
-        order(for: format).filter { $0.descriptor.roles.contains(.encodeAnimation) }
+    ///
+    /// - Parameter id: the id of the only coder to return; nil returns all.
+    package func animationEncoders(for format: ImageFormat, forcing id: String? = nil) -> [RankedCoder] {
+        order(for: format).filter { coder in
+            coder.descriptor.roles.contains(.encodeAnimation) && (id == nil || coder.descriptor.id == id)
+        }
     }
 
     /// Creates an encoder for an animation.
@@ -130,17 +134,18 @@ extension CodersManager {
     /// - Parameters:
     ///   - facts: the size, loop count and other properties of the frames; `frameCount` is nil if unknown. The loop
     ///     count `.unknown` is written as one play.
+    ///   - id: the id of the only coder to use; nil selects the best one.
     /// - Throws: `.noCoder` if no coder writes animations in this format.
     public func makeAnimationEncoder(
         to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],
         options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, background: RGBAColor = .white,
-        dynamicRange: DynamicRange = .automatic, into sink: any OutputSink
+        dynamicRange: DynamicRange = .automatic, forcing id: String? = nil, into sink: any OutputSink
     ) throws(CoderError) -> AnimationEncoder {
         var wishes = EncodeOptions()
         (wishes.background, wishes.dynamicRange) = (background, dynamicRange)
         var refusal: CoderError?
-        var absent = absentEncoders(for: format, .encodeAnimation)
-        for candidate in animationEncoders(for: format) {
+        var absent = id == nil ? absentEncoders(for: format, .encodeAnimation) : []
+        for candidate in animationEncoders(for: format, forcing: id) {
             let context = SessionContext(
                 limits: limits ?? self.limits, options: options, usualThreads: configuration.threadsPerImage)
             for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
@@ -158,12 +163,12 @@ extension CodersManager {
             }
         }
         if let refusal { throw refusal }
-        if !encoders(for: format).isEmpty {
+        if id == nil, !encoders(for: format).isEmpty {
             throw CoderError(
                 .noCoder, "no usable coder writes animations as \(format)",
                 hint: "formats for animations: \(animationFormats.joined(separator: ", "))")
         }
-        throw absence(ofEncoderFor: format)
+        throw absence(ofEncoderFor: format, forcing: id)
     }
 
     /// The formats in which animations can be written.

@@ -107,9 +107,26 @@ extension DecodeSession {
     }
 
     /// Decodes another item and returns to the selected one.
-    private func decode(item index: Int) throws(CoderError) -> PixelBuffer {
+    func decode(item index: Int) throws(CoderError) -> PixelBuffer {
         // If this fails, the decoder is not taken back, and the next call opens a new one.
         let decoder = try sequence.lendDecoder()
+        do throws(CoderError) {
+            let buffer = try decode(item: index, with: decoder)
+            try takeBack(decoder)
+            return buffer
+        } catch {
+            // The decoder only waits for bytes.
+            if error.code == .needsInput { try takeBack(decoder) }
+            throw error
+        }
+    }
+
+    private func takeBack(_ decoder: any FrameDecoder) throws(CoderError) {
+        try decoder.select(item: selectedItem)
+        sequence.takeBack(decoder)
+    }
+
+    private func decode(item index: Int, with decoder: any FrameDecoder) throws(CoderError) -> PixelBuffer {
         try decoder.select(item: index)
         let facts = try decoder.readHeader()
         try LimitCheck.examine(facts, source, context.limits)
@@ -119,8 +136,6 @@ extension DecodeSession {
         guard try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)) == .complete else {
             throw source.isComplete ? CoderError.truncated() : .needsInput
         }
-        try decoder.select(item: selectedItem)
-        sequence.takeBack(decoder)
         return buffer
     }
 }

@@ -180,7 +180,7 @@ extension DecodeSession {
 
 extension PixelSize {
     /// Whether a thumbnail has the same aspect ratio as an image of this size, within rounding.
-    fileprivate func hasShape(of size: PixelSize) -> Bool {
+    func hasShape(of size: PixelSize) -> Bool {
         let (a, b) = (width * size.height, height * size.width)
         return abs(a - b) <= max(size.width, size.height)
     }

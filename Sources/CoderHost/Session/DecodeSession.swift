@@ -106,11 +106,19 @@ public final class DecodeSession {
     public func metadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
 
     /// Returns the metadata of a decoded image: cached for a complete source, so it is not read for every frame.
+    ///
+    /// Returns none while a growing source lacks its bytes, because the pixels that arrived can be displayed without it.
     func settledMetadata() throws(CoderError) -> [MetadataBlob] {
         if let settled { return settled }
-        let all = try metadata()
-        if source.isComplete { settled = all }
-        return all
+        let isFinal = source.isComplete
+        do throws(CoderError) {
+            let all = try metadata()
+            if isFinal { settled = all }
+            return all
+        } catch {
+            guard error.code == .needsInput, !isFinal else { throw error }
+            return []
+        }
     }
 
     /// Returns the formats that the coder supports, the native one first.

@@ -16,6 +16,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var firstFrameOnly = false
     /// Whether to embed a thumbnail if the format supports it.
     public var embedsThumbnail = false
+    /// The id of the only encoder to use; nil selects the best one. An unusable one is an error.
+    public var encoder: String?
     /// Options for the coder.
     public var coder = CoderOptions()
 

@@ -53,8 +53,10 @@ struct ProgressiveRun {
         total = whole.count
         // Loads the plugin first, so that the cost of loading is not measured.
         _ = try host.manager.openSession(whole)
+        var decode = DecodeOptions()
+        decode.coder = try options.decoding(whole, host)
         let progressive = try ProgressiveImage(
-            manager: host.manager, capacity: max(1, total), name: file, options: try options.decoding(whole, host))
+            manager: host.manager, capacity: max(1, total), name: file, options: decode)
         var at = 0
         var written = 0
         do throws(CoderError) {

@@ -39,6 +39,7 @@ enum FetchCommand: NetworkCommand {
 
             Without changes, the file is written byte for byte, after decoding it completely as a check.
             Exit code 77: the address is local or private; use --allow-private or --allow-host.
+            Proxies: the variables http_proxy, https_proxy and no_proxy.
 
             """)
 

@@ -63,7 +63,7 @@ final class Network: Sendable {
     ) async throws(CoderError) -> LoadedFile {
         try examine(url)
         var request = ImageRequest(url, options)
-        request.options.isProgressive = previews != nil
+        request.options.previewPolicy = previews == nil ? .none : .paced()
         let (images, sink) = AsyncStream.makeStream(of: LoadedImage.self, bufferingPolicy: .bufferingNewest(16))
         async let writing: Void = Self.write(images, previews)
         let outcome: Result<LoadedFile, CoderError>

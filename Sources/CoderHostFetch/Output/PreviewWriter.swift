@@ -31,7 +31,14 @@ struct PreviewWriter: Sendable {
     final class PreviewSeries: Sendable {
         private let prefix: String
         private let host: CoderHost
-        private let state = Mutex<(paths: [String], problem: CoderError?)>(([], nil))
+        private let state = Mutex(State())
+
+        private struct State {
+            var paths: [String] = []
+            var problem: CoderError?
+            /// The number of written frames of an animation.
+            var frames = 0
+        }
 
         fileprivate init(prefix: String, _ host: CoderHost) {
             self.prefix = prefix
@@ -40,14 +47,30 @@ struct PreviewWriter: Sendable {
 
         var result: ([String], CoderError?) { state.withLock { ($0.paths, $0.problem) } }
 
-        /// Writes the next preview. Calls must not overlap.
+        /// Writes the next preview: a still, or every new frame of an animation. Calls must not overlap.
         func write(_ image: LoadedImage) {
+            if let still = image.still { return write(still) }
+            guard let animation = image.animation else { return }
+            while true {
+                let index = state.withLock { $0.problem == nil ? $0.frames : Int.max }
+                guard index < animation.frameCount else { return }
+                do throws(CoderError) {
+                    write(try animation.image(at: index))
+                } catch {
+                    // The frame may still be arriving.
+                    if error.code != .needsInput { state.withLock { $0.problem = error } }
+                    return
+                }
+                state.withLock { $0.frames += 1 }
+            }
+        }
+
+        private func write(_ still: DecodedImage) {
             let (count, hasFailed) = state.withLock { ($0.paths.count, $0.problem != nil) }
             if hasFailed { return }
             let digits = "\(count)"
             let path = "\(prefix)-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).png"
             do throws(CoderError) {
-                guard let still = try Self.still(image) else { return }
                 let sink = try FileSink(
                     path: path, over: .files(followingLinks: false), limits: host.manager.limits)
                 try host.manager.encode(still, to: "png", into: sink)
@@ -56,13 +79,6 @@ struct PreviewWriter: Sendable {
             } catch {
                 state.withLock { $0.problem = error }
             }
-        }
-
-        /// Returns the still image, or the last available frame of an animation.
-        private static func still(_ image: LoadedImage) throws(CoderError) -> DecodedImage? {
-            if let still = image.still { return still }
-            guard let animation = image.animation, animation.frameCount > 0 else { return nil }
-            return try animation.image(at: animation.frameCount - 1)
         }
     }
 }

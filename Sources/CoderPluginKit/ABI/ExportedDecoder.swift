@@ -12,7 +12,7 @@ internal import ImageModel
     private var decoder: (any ImageDecoder)?
     private var selection = Selection()
     private var progress = Progress()
-    private var blobs: [MetadataBlob]?
+    private var blobs: Blobs?
     /// The copy that backs the latest returned blob.
     private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
     /// The strings of the latest described item.
@@ -32,6 +32,13 @@ internal import ImageModel
         var info: ImageInfo?
         /// The facts of item 0, if another item is selected.
         var primary: ImageInfo?
+    }
+
+    /// The metadata of the selected item.
+    private struct Blobs {
+        var all: [MetadataBlob] = []
+        /// Whether the source was complete when it was read.
+        var isFinal = true
     }
 
     /// The progress within the selected item.
@@ -121,10 +128,12 @@ internal import ImageModel
     @unsafe
     func blob(_ index: Int) throws(CoderError) -> cpi_blob? {
         let (decoder, _) = try opened("blob")
-        if blobs == nil, isAtThumbnail { blobs = [] }
-        if blobs == nil { blobs = try patiently { () throws(CoderError) in try decoder.metadata() } }
-        guard let blobs, index < blobs.count else { return nil }
-        let blob = blobs[index]
+        // A listing begins with index 0; the source may have grown since the last one.
+        if index == 0, blobs?.isFinal == false { blobs = nil }
+        if blobs == nil, isAtThumbnail { blobs = Blobs() }
+        if blobs == nil { blobs = try metadata(of: decoder, isFinal: source?.isComplete ?? true) }
+        guard let all = blobs?.all, index < all.count else { return nil }
+        let blob = all[index]
         let key = blob.key.map { Array($0.utf8) + [0] }
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: blob.bytes.count + (key?.count ?? 0))
         _ = unsafe copy.initialize(fromContentsOf: blob.bytes + (key ?? []))
@@ -140,6 +149,12 @@ internal import ImageModel
             if key != nil { unsafe raw.key = end.assumingMemoryBound(to: CChar.self) }
         }
         return unsafe raw
+    }
+
+    private func metadata(
+        of decoder: any ImageDecoder, isFinal: Bool
+    ) throws(CoderError) -> Blobs {
+        Blobs(all: try patiently { () throws(CoderError) in try decoder.metadata() }, isFinal: isFinal)
     }
 
     func offer(_ index: Int) throws(CoderError) -> PixelFormat? {

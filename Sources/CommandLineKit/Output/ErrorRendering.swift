@@ -79,6 +79,19 @@ extension CoderError {
                     ])
                 ))
         }
+        if let format = recognizedFormat {
+            members.append(
+                (
+                    "looks_like",
+                    .object([
+                        ("format", .string(format.format.id)), ("name", .string(format.name)),
+                        ("mime", format.mimeType.map(JSONValue.string) ?? .null),
+                        ("uti", format.typeIdentifier.map(JSONValue.string) ?? .null),
+                        ("extensions", .array(format.extensions.map(JSONValue.string))),
+                        ("image", .bool(format.isImage)),
+                    ])
+                ))
+        }
         if !attempts.isEmpty { members.append(("attempts", .array(attempts.map(JSONValue.string)))) }
         return .object(members)
     }

@@ -87,7 +87,7 @@ extension ImageCache {
             }
             guard let image else { return nil }
             let described = image.describedBy(options.decode)
-            if usesMemory { store(described, for: keys.decoded) }
+            if usesMemory { store(described, for: keys.decoded, timeToLive: stored.data.timeToLive) }
             return LoadResult(image: described, tier: .disk, url: keys.original)
         }
         if Task.isCancelled { throw CoderError(.cancelled, "the cache query was cancelled") }
@@ -122,13 +122,14 @@ extension ImageCache {
     ///     images keep their format if it can be written; otherwise animations use the format for animations, and
     ///     stills the default format with or without alpha.
     ///   - options: options for encoding.
+    ///   - timeToLive: the time after which the entry expires in both tiers; nil for the limits of the cache.
     /// - Throws: `.noCoder`, errors of the coder, `.inputOutput`; the image is kept in memory in any case.
     public func store(
         _ image: LoadedImage, data: [UInt8]?, for key: String, in tiers: CacheTiers = .all,
-        _ options: LoadOptions = LoadOptions()
+        _ options: LoadOptions = LoadOptions(), timeToLive: Duration? = nil
     ) async throws(CoderError) {
         if image.isPartial { return }
-        if tiers.contains(.memory) { store(image, for: key) }
+        if tiers.contains(.memory) { store(image, for: key, timeToLive: timeToLive) }
         guard tiers.contains(.disk), disk != nil else { return }
         var bytes = data
         if bytes == nil {
@@ -139,7 +140,25 @@ extension ImageCache {
                 }
             }
         }
-        if let bytes { try await store(CachedData(bytes, extended: image.extendedData), for: key) }
+        guard let bytes else { return }
+        var entry = CachedData(bytes, extended: image.extendedData)
+        entry.timeToLive = timeToLive
+        try await store(entry, for: key)
+    }
+}
+
+extension CachedData {
+    /// The time until the entry expires, rounded up to seconds.
+    var timeToLive: Duration? {
+        get { expiry.map { .seconds(max(0, $0 - Int(wallMilliseconds() / 1000))) } }
+        set {
+            expiry = newValue.map { time in
+                let (seconds, rest) = time.components
+                let whole = Int(clamping: seconds).addingReportingOverflow(rest > 0 ? 1 : 0)
+                let end = Int(wallMilliseconds() / 1000).addingReportingOverflow(whole.partialValue)
+                return whole.overflow || end.overflow ? .max : end.partialValue
+            }
+        }
     }
 }
 

@@ -96,10 +96,12 @@ public final class ImageCache: ImageCaching {
     public func data(for key: String) async -> CachedData? { await bytes(for: key)?.data }
 
     /// Stores an image in memory; a partial image is ignored.
-    public func store(_ image: LoadedImage, for key: String) {
+    public func store(_ image: LoadedImage, for key: String) { store(image, for: key, timeToLive: nil) }
+
+    func store(_ image: LoadedImage, for key: String, timeToLive: Duration?) {
         // A partial image would be taken for the complete one.
         if image.isPartial { return }
-        if settings.withLock({ $0.keepsImagesInMemory }) { memory.store(image, for: key) }
+        if settings.withLock({ $0.keepsImagesInMemory }) { memory.store(image, for: key, timeToLive: timeToLive) }
     }
 
     /// Stores bytes on disk.

@@ -9,6 +9,16 @@ public struct CachedData: Sendable, Hashable {
     /// Facts that loaders and the manager store, for example `etag`, `last-modified`, `url`, `coder`.
     public var attributes: [String: String]
 
+    /// When the entry expires, in seconds since 1970; nil if only the limits of the cache end it.
+    ///
+    /// A cache returns no expired entry.
+    public var expiry: Int? {
+        get { attributes[Self.expiryName].flatMap { Int($0) } }
+        set { attributes[Self.expiryName] = newValue.map { "\($0)" } }
+    }
+
+    private static let expiryName = "expires-at"
+
     /// Creates the content of a cache entry.
     public init(_ bytes: [UInt8], extended: [UInt8]? = nil, attributes: [String: String] = [:]) {
         self.bytes = bytes

@@ -99,6 +99,11 @@ package final class MemoryCache: MemoryCaching {
     /// Stores an image with the cost of its pixels and the default time to live.
     package func store(_ image: LoadedImage, for key: String) { store(image, for: key, cost: nil) }
 
+    /// Stores an image with the cost of its pixels.
+    package func store(_ image: LoadedImage, for key: String, timeToLive: Duration?) {
+        store(image, for: key, cost: nil, timeToLive: timeToLive)
+    }
+
     /// Stores an image, replacing an older one of the same key.
     ///
     /// - Parameters:

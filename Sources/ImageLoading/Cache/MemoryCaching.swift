@@ -5,7 +5,9 @@ public protocol MemoryCaching: Sendable {
     /// Returns the image of a key, and marks it as used.
     func image(for key: String) -> LoadedImage?
     /// Stores an image.
-    func store(_ image: LoadedImage, for key: String)
+    ///
+    /// - Parameter timeToLive: the time that the image is kept; nil for the default of the configuration.
+    func store(_ image: LoadedImage, for key: String, timeToLive: Duration?)
     /// Removes the image of a key.
     func remove(_ key: String)
     /// Removes all images.

@@ -19,7 +19,8 @@ package final class MemoryPressure: Sendable {
     }
 
     /// The monitor that all caches of the process share.
-    package static let shared = MemoryPressure { PressureFiles().source() }
+    package static let shared = MemoryPressure(
+        releaseFrames: { AnimatedImage.releaseFrames(all: $0 == .critical) }, { PressureFiles().source() })
 
     private struct State {
         var observers: [Int: @Sendable (MemoryShortage) -> Void] = [:]
@@ -31,6 +32,8 @@ package final class MemoryPressure: Sendable {
     private let state = Mutex(State())
     private let makeSource: @Sendable () -> (any PressureSource)?
     private let now: @Sendable () -> UInt64
+    /// Releases the frames of animations, which belong to no cache.
+    private let releaseFrames: @Sendable (MemoryShortage) -> Void
 
     /// Notifications within ten seconds belong to the same shortage: this is five windows of the kernel's trigger,
     /// which fires at most once per window.
@@ -38,9 +41,11 @@ package final class MemoryPressure: Sendable {
 
     init(
         now: @escaping @Sendable () -> UInt64 = { monotonicNow() },
+        releaseFrames: @escaping @Sendable (MemoryShortage) -> Void = { _ in },
         _ makeSource: @escaping @Sendable () -> (any PressureSource)?
     ) {
         self.now = now
+        self.releaseFrames = releaseFrames
         self.makeSource = makeSource
     }
 
@@ -103,5 +108,6 @@ package final class MemoryPressure: Sendable {
             return (Array(state.observers.values), isNear ? MemoryShortage.critical : .moderate)
         }
         for observer in observers { observer(level) }
+        releaseFrames(level)
     }
 }

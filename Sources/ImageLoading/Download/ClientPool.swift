@@ -6,17 +6,19 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// HTTP clients; each connects to only one address, which was checked before.
+/// HTTP clients; each connects to only one address, which was checked before, or to a proxy.
 ///
 /// The pool keeps the most recently used idle clients for later requests, and shuts down all clients in the end.
 final class ClientPool: Sendable {
     struct Key: Hashable, Sendable {
         var host: String
-        var address: IPAddress
+        /// The address to connect to; nil with a proxy.
+        var address: IPAddress?
         /// Whether the host is a name; then the client is configured with the address.
         var isName: Bool
         var usesTLS = false
         var allowsInvalidCertificates: Bool
+        var proxy: Proxy?
     }
 
     struct Settings: Sendable {
@@ -137,9 +139,15 @@ final class ClientPool: Sendable {
             redirectConfiguration: .disallow,
             timeout: .init(connect: TimeAmount(settings.connect), read: TimeAmount(settings.idle)),
             decompression: .enabled(limit: settings.maxDecompressed > 0 ? .size(settings.maxDecompressed) : .none))
-        if key.isName { configuration.dnsOverride = [key.host: key.address.description] }
+        if key.isName, let address = key.address { configuration.dnsOverride = [key.host: address.description] }
+        if let proxy = key.proxy {
+            configuration.proxy = .server(
+                host: proxy.host, port: proxy.port,
+                authorization: proxy.credential.map { .basic(username: $0.user, password: $0.password) })
+        }
         configuration.httpVersion = .http1Only
-        let checksName = key.isName && key.usesTLS && !key.allowsInvalidCertificates
+        // Through a proxy, the client itself compares the certificate with the name.
+        let checksName = key.isName && key.proxy == nil && key.usesTLS && !key.allowsInvalidCertificates
         configuration.http1_1ConnectionDebugInitializer = { channel in
             let guarded = ResponseGuard.watch(channel)
             return checksName ? guarded.flatMap { PeerName.check(key.host, channel) } : guarded

@@ -33,6 +33,7 @@ struct DownloadKey: Hashable, Sendable {
 /// The state that all downloads of a downloader share.
 struct DownloadContext: Sendable {
     var configuration: DownloaderConfiguration
+    var proxies: ProxySelection
     var pool: ClientPool
     var partials: PartialStore
     var cookies: CookieJar
@@ -132,12 +133,15 @@ struct Download: Sendable {
     /// Resolves the host, checks all addresses, and connects to one of them.
     private func request(_ hop: inout Hop) async -> Result<Step, DownloadFailure> {
         let configuration = parts.configuration
+        let proxy = parts.proxies.proxy(for: hop.address)
         let addresses: [IPAddress]
         do throws(CoderError) {
             try configuration.servers.addresses.check(host: hop.address)
             let start = ContinuousClock.now
             if let literal = hop.address.address {
                 addresses = [literal]
+            } else if proxy != nil {
+                addresses = try await knownAddresses(of: hop.address.host)
             } else {
                 addresses = try await configuration.servers.resolver.addresses(of: hop.address.host)
             }
@@ -150,6 +154,7 @@ struct Download: Sendable {
         guard Self.isReadAlike(hop.address) else {
             return .failure(DownloadFailure(WebAddress.invalid("it is ambiguous")))
         }
+        if let proxy { return await request(&hop, through: proxy) }
         var outcome = Result<Step, DownloadFailure>.failure(
             .transient("the host has no address"))
         // Trying more addresses than a few only adds delay.
@@ -157,19 +162,25 @@ struct Download: Sendable {
             let place = ClientPool.Key(
                 host: hop.address.host, address: address, isName: hop.address.address == nil,
                 usesTLS: hop.address.scheme == .https, allowsInvalidCertificates: key.allowsInvalidCertificates)
-            // Retry once if the server has closed an idle connection.
-            for _ in 0..<2 {
-                let current = hop
-                guard let answer = await parts.pool.withClient(place, { await exchange(current, $0) }) else {
-                    return .failure(.cancelled)
-                }
-                hop.timings.requests += 1
-                outcome = answer
-                guard case .failure(let failure) = answer, failure.isStaleConnection, hop.method != "POST",
-                    !Task.isCancelled
-                else { break }
-            }
+            outcome = await request(&hop, at: place)
             guard case .failure(let failure) = outcome, failure.isBeforeConnection else { return outcome }
+        }
+        return outcome
+    }
+
+    /// Sends a request with the client of one place; retries once if the server has closed an idle connection.
+    func request(_ hop: inout Hop, at place: ClientPool.Key) async -> Result<Step, DownloadFailure> {
+        var outcome = Result<Step, DownloadFailure>.failure(.cancelled)
+        for _ in 0..<2 {
+            let current = hop
+            guard let answer = await parts.pool.withClient(place, { await exchange(current, $0) }) else {
+                return .failure(.cancelled)
+            }
+            hop.timings.requests += 1
+            outcome = answer
+            guard case .failure(let failure) = answer, failure.isStaleConnection, hop.method != "POST",
+                !Task.isCancelled
+            else { break }
         }
         return outcome
     }

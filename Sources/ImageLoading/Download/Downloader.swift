@@ -27,7 +27,7 @@ public final class Downloader: ImageLoading {
 
     /// Creates a downloader.
     ///
-    /// - Throws: `.inputOutput` when a certificate file cannot be read.
+    /// - Throws: `.inputOutput` when a certificate file cannot be read; `.invalidArgument` for an invalid proxy.
     public init(_ configuration: DownloaderConfiguration = DownloaderConfiguration()) throws(CoderError) {
         self.configuration = configuration
         line = AdmissionQueue(limit: configuration.queue.maxConcurrent, order: configuration.queue.order.queue)
@@ -47,7 +47,8 @@ public final class Downloader: ImageLoading {
                 maxDecompressed: configuration.maxBytes,
                 trusted: trusted, maxIdle: configuration.servers.maxIdleClients))
         parts = DownloadContext(
-            configuration: configuration, pool: pool, partials: PartialStore(maxBytes: configuration.maxPartialBytes),
+            configuration: configuration, proxies: try ProxySelection(configuration.servers.proxies), pool: pool,
+            partials: PartialStore(maxBytes: configuration.maxPartialBytes),
             cookies: CookieJar(), challenged: OriginSet())
     }
 

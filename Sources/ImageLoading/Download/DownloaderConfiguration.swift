@@ -82,6 +82,8 @@ extension DownloaderConfiguration {
     public struct Servers: Sendable {
         /// The hosts and addresses that may be contacted.
         public var addresses = AddressPolicy()
+        /// The proxies; those of the environment by default.
+        public var proxies = ProxyPolicy.environment
         /// Resolves host names.
         package var resolver: any NameResolver = SystemResolver()
         /// The maximum number of redirects of one download.

@@ -130,7 +130,7 @@ public struct ResponseFacts: Sendable, Hashable {
                 .badContentType, "the server sent \(type) instead of an image",
                 hint: Self.pageHint)
         }
-        if error.code == .unrecognizedFormat { error.hint = Self.pageHint }
+        if error.code == .unrecognizedFormat, error.recognizedFormat == nil { error.hint = Self.pageHint }
         error.httpStatus = error.httpStatus ?? status
         return error
     }

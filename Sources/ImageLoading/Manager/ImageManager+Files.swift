@@ -30,8 +30,7 @@ extension ImageManager {
         guard !request.url.isEmpty else { throw CoderError(.invalidURL, "the URL is empty") }
         let recipe = Recipe(prepared(request), configuration)
         let urgency = LoadUrgency(recipe.options.priority)
-        let previews =
-            recipe.options.isProgressive ? PreviewScheduler(recipe, decoding, configuration.coders) : nil
+        let previews = PreviewScheduler(recipe, decoding, configuration.coders, clock.previews)
         defer { previews?.stop() }
         let file = try await file(recipe, urgency) { progress in
             onEvent(.progress(received: progress.received, expected: progress.expected))

@@ -84,7 +84,7 @@ extension ImageManager {
     private func decoded(
         _ recipe: Recipe, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
     ) async throws(CoderError) -> StageImage {
-        let previews = recipe.options.isProgressive ? PreviewScheduler(recipe, decoding, configuration.coders) : nil
+        let previews = PreviewScheduler(recipe, decoding, configuration.coders, clock.previews)
         let file = try await file(recipe, urgency) { progress in
             send(.progress(received: progress.received, expected: progress.expected))
             previews?.look(progress, urgency, send)

@@ -23,21 +23,23 @@ public final class ImageManager: Sendable {
     /// Background stores.
     let stores = BackgroundStores()
     let revalidations = Revalidations()
-    /// Seconds since 1970.
-    let now: @Sendable () -> Int
+    let clock: ManagerClock
 
     /// Creates a manager.
     public convenience init(_ configuration: ImageManagerConfiguration) {
-        self.init(configuration, now: { CookieJar.now })
+        self.init(configuration, ManagerClock())
     }
 
-    init(_ configuration: ImageManagerConfiguration, now: @escaping @Sendable () -> Int) {
-        self.now = now
+    init(_ configuration: ImageManagerConfiguration, _ clock: ManagerClock) {
+        self.clock = clock
         self.configuration = configuration
         decoding = Decoding(configuration.coders, maxDecodes: configuration.maxDecodes ?? Machine.processorCount)
         failures = FailedURLs(
             limit: configuration.failures.maxCount, seconds: configuration.failures.seconds)
     }
+
+    /// The time in seconds since 1970.
+    func now() -> Int { clock.seconds() }
 
     // MARK: Loading
 
@@ -140,4 +142,12 @@ public final class ImageManager: Sendable {
     public func forgetFailure(_ url: String) { failures.remove(url) }
     /// Unblocks all URLs.
     public func forgetAllFailures() { failures.removeAll() }
+}
+
+/// The time sources of a manager; tests replace them.
+struct ManagerClock: Sendable {
+    /// Seconds since 1970.
+    var seconds: @Sendable () -> Int = { CookieJar.now }
+    /// The pace of previews.
+    var previews = PreviewClock()
 }

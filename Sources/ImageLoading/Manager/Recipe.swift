@@ -125,7 +125,7 @@ struct Recipe: Sendable {
 
     private var imageVariant: String {
         """
-        \(options.isProgressive)\(options.request.minimumProgressInterval)\(options.animation.transformsFrames)\
+        \(options.previewPolicy)\(options.request.minimumProgressInterval)\(options.animation.transformsFrames)\
         \(options.cache.originals.reads.rawValue) \(options.cache.originals.writes.rawValue)
         \(fileVariant)
         """

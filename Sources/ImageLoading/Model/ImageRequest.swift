@@ -21,13 +21,15 @@ public struct ImageRequest: Sendable {
     /// - Parameters:
     ///   - size: a box that the image fits into; the coder decodes no more pixels than needed. Nil for full size.
     ///   - cache: the caches to read and write.
-    ///   - isProgressive: whether to decode previews while bytes arrive.
-    public init(_ url: String, size: PixelSize? = nil, cache: CachePolicy = .standard, isProgressive: Bool = false) {
+    ///   - previews: the previews to decode while bytes arrive.
+    public init(
+        _ url: String, size: PixelSize? = nil, cache: CachePolicy = .standard, previews: PreviewPolicy = .none
+    ) {
         self.url = url
         options = LoadOptions()
         if let size { options.decode.size = .box(size) }
         options.cache = cache
-        options.isProgressive = isProgressive
+        options.previewPolicy = previews
     }
 }
 

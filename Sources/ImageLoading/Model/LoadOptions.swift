@@ -16,8 +16,8 @@ public struct LoadOptions: Sendable {
     public var transformer = Choice<any ImageTransformer>.standard
     /// The treatment of the frames of animations.
     public var animation = AnimationOptions()
-    /// Whether to decode previews while bytes arrive.
-    public var isProgressive = false
+    /// The previews to decode while bytes arrive.
+    public var previewPolicy = PreviewPolicy.none
     /// The caches to read and write, and the age at which the server is asked again.
     public var cache = CachePolicy()
     /// The request to the server.

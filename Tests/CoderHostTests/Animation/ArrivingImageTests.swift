@@ -95,6 +95,44 @@ import Testing
         try feed(fixture) { dice.below(most) }
     }
 
+    // MARK: Options
+
+    @Test(arguments: ["images/photo.jpg", "images/photo.png", "images/three-frames.gif", "images/orientation-6.jpg"])
+    func `have the size, colors and orientation of the options`(name: String) throws {
+        let bytes = Fixture.named(name).bytes
+        var options = DecodeOptions.thumbnail(PixelSize(24, 24))
+        options.appliesOrientation = true
+        options.colors = .sRGB
+        let whole = try AnimatedImage(ImageSource(bytes), manager: Bench.manager, options)
+        let progressive = try ProgressiveImage(manager: Bench.manager, name: name, options: options)
+        var parts: [PixelSize] = []
+        var last: [UInt8] = []
+
+        for start in stride(from: 0, to: bytes.count, by: 150) {
+            try progressive.append(Array(bytes[start..<min(bytes.count, start + 150)]))
+            if start + 150 >= bytes.count { progressive.finish() }
+            try progressive.update { part in
+                #expect(part.changed == PixelRect(part.pixels.size))
+                return (part.pixels.size, part.pixels.packed)
+            }.map { size, packed in
+                parts.append(size)
+                last = packed
+            }
+        }
+
+        #expect(parts.count > 1 && Set(parts) == [whole.size])
+        #expect(progressive.isImageComplete)
+        #expect(try last == whole.frame(at: 0).pixels.packed)
+    }
+
+    @Test func `are decoded only by the coder that the caller selected`() throws {
+        let progressive = try ProgressiveImage(manager: Bench.manager, forcing: "org.coderhost.png")
+        try progressive.append(Fixture.named("images/photo.jpg").bytes)
+        progressive.finish()
+        let error = #expect(throws: CoderError.self) { try progressive.update { _ in } }
+        #expect(error?.coder == "org.coderhost.png")
+    }
+
     // MARK: Truncated data
 
     /// The lengths to which a file is truncated: all of them, or as many as time allows.

@@ -52,7 +52,8 @@ import Testing
 
     /// The expected error codes for a damaged file; any other code is a bug.
     private func isOrdinary(_ error: CoderError) -> Bool {
-        [.corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat].contains(error.code)
+        [.corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat, .noCoder]
+            .contains(error.code)
     }
 
     @Test(arguments: seeds)

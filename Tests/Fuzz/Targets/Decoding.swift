@@ -18,7 +18,7 @@ package enum Decoding {
 
     /// The codes that a damaged file may end with; any other code is a bug.
     package static let ordinaryCodes: [CoderError.Code] = [
-        .corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat,
+        .corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat, .noCoder,
     ]
 
     /// The result.

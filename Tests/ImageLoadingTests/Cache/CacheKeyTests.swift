@@ -50,7 +50,7 @@ import Testing
         // Only its options that change the image on disk count.
         "cache.encode": { $0.cache.encode.maxPixelSize = PixelSize(1, 1) },
         // These options do not change pixels, or only where they come from, where they go, and when.
-        "scaleFactor": nil, "animation.preloadsFrames": nil, "priority": nil, "isProgressive": nil,
+        "scaleFactor": nil, "animation.preloadsFrames": nil, "priority": nil, "previewPolicy": nil,
         "cache.results": nil, "cache.originals": nil, "cache.usesLoader": nil, "cache.freshness": nil,
         "cache.returnsDataOfMemoryHits": nil, "cache.waitsForStore": nil, "cache.format": nil,
         "request.modifier": nil, "request.responseModifier": nil, "request.decryptor": nil,

@@ -12,7 +12,7 @@ import Testing
         let log = Mutex<[String]>([])
 
         func image(for key: String) -> LoadedImage? { images.withLock { $0[key] } }
-        func store(_ image: LoadedImage, for key: String) { images.withLock { $0[key] = image } }
+        func store(_ image: LoadedImage, for key: String, timeToLive: Duration?) { images.withLock { $0[key] = image } }
         func remove(_ key: String) { images.withLock { $0[key] = nil } }
         func removeAll() { images.withLock { $0 = [:] } }
         func contains(_ key: String) -> Bool { images.withLock { $0[key] != nil } }

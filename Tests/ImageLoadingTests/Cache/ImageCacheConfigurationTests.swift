@@ -64,7 +64,7 @@ extension `Image cache` {
 
     private final class DeafMemory: MemoryCaching {
         func image(for key: String) -> LoadedImage? { nil }
-        func store(_ image: LoadedImage, for key: String) {}
+        func store(_ image: LoadedImage, for key: String, timeToLive: Duration?) {}
         func remove(_ key: String) {}
         func removeAll() {}
         func contains(_ key: String) -> Bool { false }

@@ -91,7 +91,10 @@ import Testing
             #expect(timings.redirects == 0)
             #expect(timings.received == count)
             #expect(timings.total >= timings.firstByte)
-            guard case .source(let source) = data.content else { return }
+            guard case .source(let source) = data.content else {
+                Issue.record("the content is \(data.content)")
+                return
+            }
             #expect(source.isComplete)
             #expect(source.origin == .network)
             #expect(source.name == server.url("/cat.png"))

@@ -38,7 +38,7 @@ import Testing
                 { $0.request.modifier = RequestModifiers.headers(["X-A": "1"]) },
             ]
             let same: [@Sendable (inout LoadOptions) -> Void] = [
-                { $0.request.minimumProgressInterval = 0.5 }, { $0.isProgressive = true },
+                { $0.request.minimumProgressInterval = 0.5 }, { $0.previewPolicy = .paced() },
                 { $0.request.modifier = RequestModifiers.headers(["X-A": "1"]) },
                 { $0.decode.size = .box(PixelSize(1, 1)) },
             ]

@@ -16,7 +16,7 @@ import Testing
         let prefetcher = ImagePrefetcher(pipeline.manager)
         prefetcher.prefetch(["https://example.org/1.jpg", "https://example.org/2.jpg"])
 
-        let task = pipeline.load(ImageRequest("https://example.org/large.jpg", isProgressive: true))
+        let task = pipeline.load(ImageRequest("https://example.org/large.jpg", previews: .paced()))
         for await case .preview(let image) in task.events { print(image.size) }
         let large = try await task.value.image
         // end

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `loading with previews`() async throws {
         try await run { pipeline, url, _ in
-            let task = pipeline.load(ImageRequest(url, isProgressive: true))
+            let task = pipeline.load(ImageRequest(url, previews: .paced()))
             for await case .preview(let image) in task.events { #expect(image.size == PixelSize(80, 60)) }
             let photo = try await task.value.image
             #expect(photo.size == PixelSize(80, 60))

@@ -71,7 +71,7 @@ import Testing
 
     private func manager(_ loader: any ImageLoading, _ cache: any ImageCaching) -> ImageManager {
         let configuration = ImageManagerConfiguration(coders: builtHost().manager, cache: cache, loader: loader)
-        return ImageManager(configuration, now: { [clock] in clock.now })
+        return ImageManager(configuration, ManagerClock(seconds: { [clock] in clock.now }))
     }
 
     /// Answers with an image 8 pixels wide first, and 304 or a wider image later.

@@ -162,7 +162,9 @@ import Testing
     @Test(arguments: [false, true])
     func `decodes all frames on request, also of images in memory`(isProgressive: Bool) async throws {
         let manager = manager(ScriptedLoader([url: .parts([Array(gif.prefix(60)), Array(gif.dropFirst(60))])]))
-        let ready = options { ($0.animation.preloadsFrames, $0.isProgressive) = (true, isProgressive) }
+        let ready = options {
+            ($0.animation.preloadsFrames, $0.previewPolicy) = (true, isProgressive ? .everyScan : .none)
+        }
         if !isProgressive { #expect(try await manager.image(url).image.animation?.areAllFramesLoaded == false) }
         let result = try await manager.image(url, ready)
         #expect(result.image.animation?.areAllFramesLoaded == true)

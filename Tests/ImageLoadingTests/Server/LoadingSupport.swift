@@ -9,6 +9,8 @@ import TestSupport
 func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }) throws(CoderError) -> Downloader {
     var configuration = DownloaderConfiguration()
     configuration.servers.addresses = .withPrivate
+    // Not those of the environment of the tests.
+    configuration.servers.proxies = .none
     configuration.queue.rateLimit = nil
     // On a busy machine a server may seem silent; tests of timeouts set shorter values.
     (configuration.timeouts.idle, configuration.timeouts.connect) = (.seconds(1800), .seconds(1800))

@@ -90,9 +90,9 @@ struct Speed {
         var (plain, watched, decodes): ([Double], [Double], [Double]) = ([], [], [])
         var (first, looks) = (0, 0)
         for _ in 0..<7 {
-            options.isProgressive = false
+            options.previewPolicy = .none
             plain.append(try await load(options).cost)
-            options.isProgressive = true
+            options.previewPolicy = .paced()
             let outcome = try await load(options)
             watched.append(outcome.cost)
             (first, looks) = (max(first, outcome.first), max(looks, outcome.looks))

@@ -134,14 +134,19 @@ package final class DiskCache: Sendable {
         let entry = find(name, .everything, settings, isUse: settings.expiry != .changed)
         sweepIfDue(written: 0)
         if let entry, let image = entry.image {
-            return CachedData(image, extended: entry.tail.extended, attributes: entry.tail.attributes)
+            let data = CachedData(image, extended: entry.tail.extended, attributes: entry.tail.attributes)
+            guard let expiry = data.expiry, Int64(clamping: expiry) <= files.system.now() / 1_000_000_000 else {
+                return data
+            }
+            remove(key)
+            return nil
         }
         return extraPaths(name, settings).lazy.compactMap { [files] in
             files.readForeign($0, keyHash: name.keyHash, maxCount: settings.maxEntrySize)
         }.first
     }
 
-    /// Whether a file exists for the key; ``data(for:)`` may still find that it is damaged.
+    /// Whether a file exists for the key; ``data(for:)`` may still find that it is damaged or has expired.
     package func contains(_ key: String) -> Bool {
         let name = EntryName(key: key)
         let own = isUsable() ? name.files.map { "\(files.folder(name.folder))/\($0)" } : []
