@@ -8,12 +8,27 @@ package struct OptionSpecification {
 
     /// The subcommands that accept the option; empty for all.
     package var verbs: [String]
+    /// Whether the option can be repeated, because its values add up.
+    package var isList: Bool
+    /// Whether the value can be omitted; it is then part of the word, as in `--name=VALUE`.
+    package var hasOptionalValue: Bool
 
-    package init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
+    package init(
+        _ names: String..., value: String? = nil, isList: Bool = false, hasOptionalValue: Bool = false,
+        of verbs: [String] = [], help: String
+    ) {
         self.names = names
         self.verbs = verbs
         self.value = value
+        self.isList = isList
+        self.hasOptionalValue = hasOptionalValue
         self.help = help
+    }
+
+    /// The names and the placeholder of the value, as the help shows them.
+    package var label: String {
+        let suffix = value.map { hasOptionalValue ? "[=\($0)]" : " \($0)" } ?? ""
+        return names.joined(separator: ", ") + suffix
     }
 
     package var key: String { names[names.count - 1] }
@@ -106,6 +121,9 @@ package struct CommandSpecification {
         OptionSpecification("--json", help: "print results as JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
+
+    /// The options of a command that uses no plugins and prints text only.
+    package static let helpOnly = [OptionSpecification("-h", "--help", help: "show this help")]
 
     /// Returns the common options of a command whose plugin options apply to some subcommands only.
     package static func common(plugins verbs: [String]) -> [OptionSpecification] {

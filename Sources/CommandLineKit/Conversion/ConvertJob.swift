@@ -31,7 +31,7 @@ package final class ConvertJob: Sendable {
         limits = try arguments.limits()
         let output = try arguments.output(default: style.output, host, command: style.command)
         // A URL has no local folder.
-        let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
+        let fields = OutputTemplate.names.filter { style.names == nil || !["dir", "tree"].contains($0) }
         target = try OutputTarget(output, arguments, fields: fields, isRemote: style.names != nil)
         format = try Self.format(arguments, host)
         selection = try Selection(arguments, target, style)
@@ -90,7 +90,7 @@ package final class ConvertJob: Sendable {
         }
         try outputs.withLock { outputs throws(CoderError) in try outputs.examine(name.path, from: input.label) }
         try Self.refuseTerminal(name.path)
-        if let error = FileSink.missingFolder(of: name.path) { throw error }
+        if let error = target.missingFolder(of: name.path) { throw error }
     }
 
     private static func refuseTerminal(_ path: String) throws(CoderError) {
@@ -168,10 +168,14 @@ package final class ConvertJob: Sendable {
         let named = isCopy ? session.format : format(of: output)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
+        if target.keepsExisting(path, from: input.name) {
+            return Outcome(keeping: path, format, of: file, session)
+        }
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
         try Self.refuseTerminal(path)
+        try target.makeFolders(of: path)
         let decoding = Decoding(session: session, shape: shape, format: format)
         let sink = try FileSink(
             path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
@@ -217,6 +221,7 @@ package final class ConvertJob: Sendable {
             case .rows(let rows): report = try host.manager.encode(rows, to: format, encodeOptions, into: sink)
             }
         }
+        let tally = BatchTally(written: 1, inputBytes: source.count, outputBytes: sink.written)
         try sink.commit()
         isWritten = true
         outputs.withLock { $0.note(path, from: file) }
@@ -225,7 +230,7 @@ package final class ConvertJob: Sendable {
             output: Outcome.File(name: path, format: format, size: size),
             decoder: Outcome.Coder(id: session.coder.id, isolation: session.isolation),
             encoder: report.map { Outcome.Coder(id: $0.coder, isolation: $0.isolation) }, isIncomplete: isIncomplete,
-            warnings: session.context.warnings + warnings + (report?.warnings ?? []))
+            warnings: session.context.warnings + warnings + (report?.warnings ?? []), tally: tally)
     }
 
     /// The image to write.
