@@ -20,23 +20,24 @@ help: ## show this list
 setup: # part of every other target; quick when nothing is missing
 	@.ci/setup
 
-run: setup ## set up, build the command and its plugins, convert an image and an animation through every format
-	@[ -x .build/release/coderhost ] || echo "run: the first build takes two to three minutes on two processors"
+run: setup ## set up, build the command and its plugins, convert images through every format (first build: about 3 minutes)
+	@[ -x .build/release/coderhost ] || echo "run: the first build takes about 3 minutes on two processors"
 	CODERHOST_LOCAL=1 swift build -c release
 	@.ci/demonstrate
 
-build: setup ## build everything for release, with the network commands, into .build/release
-	@[ -x .build/release/coderhost-fetch ] || echo "build: the first build takes about six minutes on two processors"
+build: setup ## build everything for release into .build/release (first build: about 6 minutes)
+	@[ -x .build/release/coderhost-fetch ] || echo "build: the first build takes about 6 minutes on two processors"
 	swift build -c release
 
-check: setup ## check format, file sizes, wording, links and the age of the figures; builds nothing
+check: setup ## check format, file sizes, wording, links, figures and cases; builds nothing (10 seconds)
 	@.ci/check
 
-test: check ## set up, check, build everything with its tests, run them, then the shared images if they are there
-	@[ -d .build/debug ] || echo "test: building takes about ten minutes on two processors, the tests take six"
+test: check ## check, build everything with its tests, run them, then the shared images (first time: about 16 minutes)
+	@[ -d .build/debug ] || echo "test: the first build takes about 10 minutes on two processors, the tests take 6"
 	swift build --build-tests --explicit-target-dependency-import-check error
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
 	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
+	@.ci/skipped .build/test.log
 	@.ci/corpus '$(CORPUS)'
 
 api: setup ## build for debug, count the public symbols of each library module, list those without a summary
@@ -50,7 +51,7 @@ asan: build ## run the tests under the address and undefined sanitizers (builds 
 tsan: build ## run the tests with threads under the thread sanitizer (builds everything once more; PIECE=CodecTests)
 	@Tests/Sanitizers/run.sh thread $(PIECE)
 
-install: $(if $(wildcard .build/release/coderhost-fetch),,build) ## install what is built (builds if nothing is) under PREFIX
+install: $(if $(wildcard .build/release/coderhost-fetch),,build) ## install under PREFIX, with completions and manual pages (builds if nothing is built)
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install
 
 uninstall: ## remove what `make install` put under PREFIX

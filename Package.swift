@@ -130,6 +130,8 @@ let package = Package(
         .target(name: "CCoderPlugin", exclude: ["coderhost-plugin.pc.in"]),
         // 2 the vocabulary
         .target(name: "ImageModel", swiftSettings: lean, linkerSettings: [.linkedLibrary("m")]),
+        // names and texts of Exif, XMP, IPTC and ICC metadata
+        .target(name: "ImageMetadata", dependencies: ["ImageModel"], swiftSettings: lean),
         // 3 pixels to pixels: own kernels, and C libraries behind a shim
         .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
         .target(
@@ -159,7 +161,9 @@ let package = Package(
             swiftSettings: lean),
         .target(
             name: "CoderHost",
-            dependencies: ["HostSystem", "ImageModel", "ImageProcessing", "PluginCatalogue", "PluginRuntime"],
+            dependencies: [
+                "HostSystem", "ImageMetadata", "ImageModel", "ImageProcessing", "PluginCatalogue", "PluginRuntime",
+            ],
             swiftSettings: lean),
         // the process that runs plugins that are not trusted, and the protocol between host and worker
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
@@ -238,6 +242,9 @@ let package = Package(
                 "CoderHost", "CoderHostCLI", "CommandLineKit", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport",
             ],
             path: "Tests/Fuzz/Tests", swiftSettings: strict),
+        .testTarget(
+            name: "ImageMetadataTests", dependencies: ["CoderHost", "ImageMetadata", "ImageModel", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ImageProcessingTests", dependencies: ["HostSystem", "ImageProcessing", "ImageModel", "TestSupport"],

@@ -1,5 +1,6 @@
 // A program that imports CoderHost also sees the public types of the targets below it.
 @_exported public import HostSystem
+@_exported public import ImageMetadata
 @_exported public import ImageModel
 @_exported public import PluginCatalogue
 @_exported public import PluginRuntime

@@ -8,9 +8,13 @@ import ImageModel
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, RewriteCommand.self,
-        CompareCommand.self, FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self,
-        PluginCommand.self, QuarantineCommand.self, DoctorCommand.self,
+        MetadataCommand.self, CompareCommand.self, FramesCommand.self, PlayCommand.self, ProgressiveCommand.self,
+        BenchCommand.self,
+        PluginCommand.self, QuarantineCommand.self, DoctorCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
+
+    /// The specifications of all commands of this program.
+    static var specifications: [CommandSpecification] { commands.map { $0.specification } }
 
     static func main() { CommandLineProgram.run(run) }
 
@@ -29,7 +33,7 @@ struct CoderHostCommand {
             guard let command = find(words[1]) else { return unknown(words[1]) }
             Console.write(command.specification.help, to: STDOUT_FILENO)
             return .success
-        case "--version":
+        case "-V", "--version":
             Console.out("coderhost \(coderHostVersion), plugin interface \(pluginInterfaceVersion)")
             return .success
         default: break
@@ -44,7 +48,7 @@ struct CoderHostCommand {
     }
 
     private static func find(_ name: String) -> (any Command.Type)? {
-        // An alias for users of ImageMagick.
+        // An alias for users of ImageMagick, which the overview names.
         let wanted = name == "identify" ? "info" : name
         return commands.first { $0.specification.name == wanted }
     }
@@ -52,7 +56,7 @@ struct CoderHostCommand {
     private static func isOfNetwork(_ word: String) -> Bool { NetworkProgram.commands.contains { $0.name == word } }
 
     /// The names and summaries of all commands, as the overview lists them.
-    private static var summaries: [(name: String, summary: String)] {
+    static var summaries: [(name: String, summary: String)] {
         commands.map { ($0.specification.name, $0.specification.summary) } + NetworkProgram.commands
     }
 
@@ -75,6 +79,7 @@ struct CoderHostCommand {
         text += """
 
             Run coderhost COMMAND --help for the options of a command, coderhost --version for the version.
+            coderhost identify is the same as coderhost info.
 
             """
         return text

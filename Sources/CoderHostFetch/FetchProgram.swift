@@ -22,6 +22,12 @@ struct FetchProgram {
             Console.out("\(NetworkProgram.name) \(coderHostVersion)")
             return .success
         }
+        if word == "man", let name = words.dropFirst().first,
+            let command = commands.first(where: { $0.specification.name == name })
+        {
+            Console.write(ManualPage(version: coderHostVersion).page(of: command.specification), to: STDOUT_FILENO)
+            return .success
+        }
         guard let command = commands.first(where: { $0.specification.name == word }) else {
             return CommandLineProgram.unknown(word, NetworkProgram.commands.map(\.name))
         }

@@ -43,7 +43,12 @@ package enum CommandLineProgram {
     /// Parses the command line and runs the command.
     package static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {
         do throws(UsageError) {
-            guard let arguments = try parse(words, command.specification) else { return .success }
+            guard var arguments = try parse(words, command.specification) else { return .success }
+            try arguments.collectInputs(command.specification)
+            if arguments.inputs.isCollected, arguments.operands.isEmpty {
+                Console.error("coderhost: the list of files is empty")
+                return .success
+            }
             return try command.run(arguments)
         } catch {
             return report(error, of: command.specification)

@@ -94,7 +94,8 @@ import Testing
 
         for words in [
             ["convert", image, "-o", "x0.png"], ["frames", "extract", image, "-o", "x{n}.png"],
-            ["frames", "extract", image, "-o", "/nowhere/x{n}.png"],
+            ["frames", "extract", image, "-o", "/proc/nowhere/x{n}.png"],
+            ["frames", "extract", image, "-o", "nowhere/x{n}.png", "--no-mkdir"],
             ["frames", "extract", image, "-o", "x{n}.xyz"],
         ] {
             let result = try Tool.run(words, directory: place.path)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `Help` {
     static let commands = [
-        "list", "info", "convert", "thumbnail", "rewrite", "compare", "frames", "play", "progressive", "bench",
+        "list", "info", "convert", "thumbnail", "rewrite", "metadata", "compare", "frames", "play", "progressive",
+        "bench",
         "plugin",
         "quarantine", "doctor", "fetch", "cache",
     ]

@@ -58,7 +58,7 @@ import Testing
         (["convert", "f.png", "-o", "o.jpg", "-O", "x"], 64),
         (["convert", "f.png", "-o", "o.jpg", "-O", "quality=1000"], 64), (["convert", "f.png", "-o", ""], 64),
         (["convert", "f.png", "-o", "o.jpg", "-O", "jpeg.progressive=maybe"], 64),
-        (["convert", "f.png", "-o", "none/"], 73), (["convert", "f.png", "f.png", "-o", "o.jpg"], 64),
+        (["convert", "f.png", "-o", "none/", "--no-mkdir"], 73), (["convert", "f.png", "f.png", "-o", "o.jpg"], 64),
         (["convert", "f.png", "-o", "o.xyz"], 69),
     ]
 

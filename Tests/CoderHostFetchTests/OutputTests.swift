@@ -91,7 +91,7 @@ import Testing
 
     @Test(arguments: [
         ["-o", "there.png", "--no-overwrite"], ["-o", "./", "--no-overwrite"], ["-o", "{stem}.jpg", "--no-overwrite"],
-        ["-o", "none/x.png"], ["-o", "none/{stem}.png"], [], ["-f", "webp"],
+        ["-o", "none/x.png"], ["-o", "none/{stem}.png", "--no-mkdir"], [], ["-f", "webp"],
     ])
     func `are refused before any request`(words: [String]) async throws {
         try await Bench.run { bench in
@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: ["none/", "none/x.png", "none/{stem}.png"])
     func `have the same remedy and exit code for a missing folder`(output: String) async throws {
         try await Bench.run { bench in
-            let result = try await bench.fetch(bench.server.url("/photo.png"), "-o", output)
+            let result = try await bench.fetch(bench.server.url("/photo.png"), "-o", output, "--no-mkdir")
 
             #expect(result.status == 73)
             #expect(result.stderr.contains("mkdir -p none/"), "\(result.stderr)")

@@ -25,7 +25,7 @@ private func fill(_ template: String, _ values: [String: String], digits: Int = 
     @Test(
         arguments: [
             ("{stm}", "did you mean {stem}?"), ("{{n}}", "did you mean {n}?"), ("{n:x}", "write {n:04}"),
-            ("{zzzzzzzz}", "placeholders: {stem} {dir} {ext} {n} {w} {h} {item}"), ("{n", "did you mean {n}?"),
+            ("{zzzzzzzz}", "placeholders: {stem} {dir} {ext} {n} {w} {h} {item} {tree}"), ("{n", "did you mean {n}?"),
         ])
     func `refuses unknown placeholders with a hint`(text: String, hint: String) {
         let error = #expect(throws: UsageError.self) { try OutputTemplate(text) }

@@ -6,7 +6,7 @@ import CoderHost
 ///     choice = term { "|" term }
 ///     term   = object | "[" choice "]" | string literal | number | name
 ///     object = "{" members "}"
-///     members = member { "," member };  member = "key" [ "?" ] ":" choice | name [ "?" ]
+///     members = member { "," member };  member = "key" [ "?" ] ":" choice | name [ "?" ] | "string" ":" choice
 struct Grammar: Sendable {
     indirect enum Rule: Sendable {
         case any([Rule])
@@ -20,6 +20,8 @@ struct Grammar: Sendable {
         case key(String, isOptional: Bool, Rule)
         /// The members of another rule.
         case all(String, isOptional: Bool)
+        /// Any number of members with any key.
+        case each(Rule)
     }
 
     /// The rules by section and name; a section's own rules have precedence.
@@ -78,7 +80,9 @@ struct Grammar: Sendable {
             let token = tokens.removeFirst()
             let isOptional = tokens.first == "?"
             if isOptional { tokens.removeFirst() }
-            if token.hasPrefix("\"") {
+            if token == "string", tokens.popFirst(":") {
+                result.append(.each(choice(&tokens)))
+            } else if token.hasPrefix("\"") {
                 precondition(tokens.removeFirst() == ":", "\(token) has no value")
                 result.append(.key(String(token.dropFirst().dropLast()), isOptional: isOptional, choice(&tokens)))
             } else {
@@ -139,6 +143,10 @@ struct Grammar: Sendable {
                 }
                 if let found = difference(rest.removeFirst().value, rule, section, at: "\(place).\(key)") {
                     return found
+                }
+            case .each(let rule):
+                while let (key, value) = rest.popFirst() {
+                    if let found = difference(value, rule, section, at: "\(place).\(key)") { return found }
                 }
             case .all(let name, let isOptional):
                 guard case (.object(let more), let home) = find(name, section) else { return "\(name) has no members" }

@@ -50,6 +50,19 @@ import Testing
         try check(series + ["--srcset", "json"], "element")
     }
 
+    @Test func `matches the output for folders, and of metadata`() throws {
+        let place = TemporaryDirectory()
+        let convert = ["convert", "--json", "-r", "images", "--glob", "f.{png,jpg}", "-o", place.file("{stem}.{ext}")]
+
+        try check(convert, "line")
+        try check(convert + ["--skip-existing"], "line")
+        try check(["metadata", "--json"] + Fixture.valid.map(\.name), "tags")
+        try check(["metadata", "--json", "nowhere"], "failure", status: 66)
+        try check(["list", "--json", "--format", "jpeg", "--options"], "options")
+        let set = ["rewrite", "--json", "-r", "images", "--glob", "f.png", "--strip", "exif", "-o", place.file("r/")]
+        try check(set + ["--skip-existing"], "line")
+    }
+
     @Test func `matches the output of thumbnail`() throws {
         let place = TemporaryDirectory()
         let thumbnail = ["thumbnail", "--json", "-s", "8", "-o", place.file("{stem}.webp")]

@@ -16,7 +16,7 @@ private typealias Sink = FileSink
     @Test(
         arguments: [
             ("playing", "Animation"), ("writing", "Animation"), ("making", "Animation"), ("folders", "CoderHost"),
-            ("comparing", "Measuring"),
+            ("comparing", "Measuring"), ("tagging", "Metadata"),
         ])
     func `equal the compiled code`(name: String, page: String) throws {
         let source = Markdown(Self.file).lines
@@ -45,6 +45,21 @@ private typealias Sink = FileSink
         let host = CoderHost(configuration: HostConfiguration(directories: folders))
         // folders ends
         return host
+    }
+
+    @Test func `read a tag`() throws {
+        #expect(try Self.tag(Self.makeHost()) == "Horizontal (normal)")
+    }
+
+    private static func tag(_ host: Host) throws -> String? {
+        func ImageSource(path: String) throws -> Source {
+            try Source(path: Repository.fixture("images/orientation-1.jpg"))
+        }
+        // tagging begins
+        let tags = try host.manager.metadataTags(of: try ImageSource(path: "photo.jpg"))
+        let orientation = tags.first { $0.name == "Orientation" }?.text
+        // tagging ends
+        return orientation
     }
 
     @Test func `compare two images`() throws {

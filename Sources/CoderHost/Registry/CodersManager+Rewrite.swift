@@ -28,7 +28,8 @@ extension CodersManager {
                 hint: "coderhost convert decodes and encodes it instead")
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
-        let plan = RewritePlan(options, facts.info, facts.metadata)
+        let plan = RewritePlan(
+            options, facts.info, facts.metadata, carried: candidate.descriptor.output.carries)
         for warning in plan.warnings + facts.unread { context.warn(warning) }
         do throws(CoderError) {
             let inspector = OutputInspector(sink, of: candidate.descriptor)
@@ -50,11 +51,12 @@ extension CodersManager {
 
 /// The request to a plugin that fulfills the caller's options.
 struct RewritePlan {
-    private(set) var request = RewriteRequest()
-    private(set) var warnings: [String] = []
+    var request = RewriteRequest()
+    var warnings: [String] = []
     private let info: ImageInfo
 
-    init(_ options: RewriteOptions, _ info: ImageInfo, _ metadata: [MetadataBlob]) {
+    /// - Parameter carried: the kinds of metadata that the format can hold.
+    init(_ options: RewriteOptions, _ info: ImageInfo, _ metadata: [MetadataBlob], carried: Set<String>) {
         self.info = info
         request.removed = Set(options.removed.compactMap(\.kind))
         request.optimizes = options.optimizes
@@ -68,6 +70,7 @@ struct RewritePlan {
         let isTurned = options.transform != .up
         if isTurned { request.transform = stored.followed(by: options.transform) }
         edit(metadata, options, orientation: isTurned ? options.orientation ?? .up : options.orientation)
+        store(options.fields, metadata, holdsExif: carried.contains("exif"))
         if !isTurned, options.orientation == nil { warnOfOrientation(stored, metadata) }
     }
 

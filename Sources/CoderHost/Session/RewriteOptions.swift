@@ -1,3 +1,4 @@
+public import ImageMetadata
 public import ImageModel
 public import PluginRuntime
 
@@ -38,6 +39,8 @@ public struct RewriteOptions: Sendable, Hashable {
 
     /// The parts to remove. The ICC profile is kept unless it is listed, because colors would change without it.
     public var removed: Set<Part> = []
+    /// The texts to set; an empty text removes the tag. Removed parts are removed first.
+    public var fields: [MetadataField: String] = [:]
     /// The orientation to store without moving pixels; nil keeps the stored one.
     public var orientation: Orientation?
     /// The part of the upright image to keep.

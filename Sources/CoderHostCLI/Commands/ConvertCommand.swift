@@ -10,6 +10,7 @@ enum ConvertCommand: Command {
         examples: [
             ("coderhost convert photo.heic -o photo.png", "convert HEIC to PNG"),
             ("coderhost convert *.heic -o out/ -f jpeg -q 85", "convert many files into a folder"),
+            ("coderhost convert -r photos -o web/ -f webp --skip-existing", "convert a folder, or continue it"),
             ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "name outputs by a template"),
             ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "set an option of the coder"),
             (
@@ -26,7 +27,7 @@ enum ConvertCommand: Command {
             ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "extract all images of a file"),
         ],
         options: [
-            .output("file, folder/, - or template of {dir} {stem} {ext} {n} {w} {h} {item}"),
+            .output("file, folder/, - or template of {dir} {tree} {stem} {ext} {n} {w} {h} {item}"),
             .formats(default: "by output name, else PNG with alpha or JPEG"),
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize, .max]
             + Renditions.specification + ImageChanges.specification + ImageChanges.transforms + [.limitBytes]
@@ -43,7 +44,7 @@ extension ConvertJob {
     /// Converts all inputs and reports each result.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
-        let batch = Batch<Outcome>(arguments.operands) { [self] _, file, result in
+        let batch = Batch<Outcome>(arguments, host, outputIsTaken: outputIsTaken) { [self] _, file, result in
             switch result {
             case .failure(let error): error.report(file, json: json, outputIsTaken: outputIsTaken)
             case .success(let outcome):

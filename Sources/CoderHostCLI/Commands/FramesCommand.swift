@@ -11,6 +11,7 @@ enum FramesCommand: Command {
             ("coderhost frames info cat.gif", "list all frames"),
             ("coderhost frames info --decode *.gif", "check that all frames decode"),
             ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one image per frame"),
+            ("coderhost frames extract cat.gif -o frames/", "write frames/cat-0.png and so on"),
             ("coderhost frames extract --items burst.heic -o 'burst-{n}.png'", "all images of the file"),
             ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "rebuild the animation"),
             ("coderhost frames assemble --timing cat.json -o cat.gif", "use the images that the timing file lists"),
@@ -18,7 +19,7 @@ enum FramesCommand: Command {
             ("coderhost frames assemble *.png -o film.apng --delay 1/30", "show each frame for exactly 1/30 s"),
         ],
         options: [
-            .output("template with {n} (frame number, zero-padded), {stem}, {dir}").limited(to: ["extract"]),
+            .output("folder/, or template with {n} (frame number), {stem}, {dir}, {tree}").limited(to: ["extract"]),
             .output("output file, or - for stdout").limited(to: ["assemble"]),
             .format(default: "from the output's name").limited(to: writing),
             OptionSpecification(
@@ -44,7 +45,9 @@ enum FramesCommand: Command {
                 "--loop", value: "N|forever", of: ["assemble"],
                 help: "plays (default: as in --timing or a single input, else forever)"),
             OptionSpecification("--decode", of: ["info"], help: "decode all frames; a failed frame is an error"),
-        ] + ([.noOverwrite, .verbose] + EncodingSwitches.specification).map { $0.limited(to: writing) }, notes: notes,
+        ] + (OptionSpecification.inputs.map { $0.limited(to: ["info", "extract"]) })
+            + [OptionSpecification.noMkdir.limited(to: ["extract"])]
+            + ([.noOverwrite, .verbose] + EncodingSwitches.specification).map { $0.limited(to: writing) }, notes: notes,
         verbs: ["info", "extract", "assemble"].map { CommandSpecification.Verb($0) })
 
     /// The subcommands that write files.
@@ -52,6 +55,7 @@ enum FramesCommand: Command {
 
     private static let notes = """
 
+        Without a subcommand, frames FILE means info, and frames FILE -o FOLDER/ means extract.
         info: --decode prints a warning, not an error, for damage that a coder repairs, as the GIF coder
         does.
         extract: images without file extension are PNG. Images of --raw can be smaller than the canvas;
@@ -63,8 +67,12 @@ enum FramesCommand: Command {
         """
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
-        let verb = arguments.operands[0]
-        let files = Array(arguments.operands.dropFirst())
+        var verb = arguments.operands[0]
+        var files = Array(arguments.operands.dropFirst())
+        if !specification.verbNames.contains(verb), verb == "-" || FileStatus.of(verb) != nil {
+            files = arguments.operands
+            verb = try usualVerb(arguments)
+        }
         if files.isEmpty, verb == "info" || verb == "extract" {
             throw UsageError("no input file (use - for stdin)", command: "frames")
         }
@@ -80,16 +88,32 @@ enum FramesCommand: Command {
         }
     }
 
+    /// Whether an output is a folder.
+    static func isFolder(_ output: String) -> Bool {
+        output.hasSuffix("/") || FileStatus.of(output)?.isDirectory == true
+    }
+
+    /// Returns the subcommand that files without a subcommand mean: a folder or a template asks for single frames.
+    private static func usualVerb(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        guard let output = arguments.value("--output") else { return "info" }
+        if isFolder(output) || output.contains("{") { return "extract" }
+        throw UsageError(
+            "no subcommand: expected info, extract or assemble",
+            hint: "frames extract writes single frames, frames assemble writes an animation to \(output)",
+            command: "frames")
+    }
+
     /// Processes all files; continues after a failed file.
     ///
     /// - Parameter body: prints the result of one file. It returns an error that its JSON output already contains, and
     ///   sets `subject` if an error is about another file.
     static func each(
-        _ files: [String], _ arguments: ParsedArguments,
+        _ files: [String], _ arguments: ParsedArguments, _ host: CoderHost,
         _ body: (String, _ subject: inout String) throws(CoderError) -> CoderError?
     ) -> ExitCode {
         var failures = 0
         var lastCode = CoderError.Code.corrupt
+        var unrecognized = 0
         for file in files {
             var subject = file
             do throws(CoderError) {
@@ -100,13 +124,18 @@ enum FramesCommand: Command {
                 }
             } catch {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
+                if arguments.inputs.skips(subject, after: error, host) {
+                    unrecognized += 1
+                    continue
+                }
                 failures += 1
                 lastCode = error.code
                 error.report(subject, arguments)
             }
             if Console.outputError != nil { return .inputOutput }
         }
-        if failures == 0 { return .success }
+        if unrecognized > 0 { Console.error("coderhost: \(BatchSummary.unrecognized(unrecognized))") }
+        if failures == 0 { return arguments.inputs.unreadFolders == 0 ? .success : .partialFailure }
         return files.count == 1 ? ExitCode(lastCode) : .partialFailure
     }
 }

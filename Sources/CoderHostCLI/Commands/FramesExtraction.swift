@@ -18,22 +18,31 @@ struct FramesExtraction {
             throw UsageError(
                 "missing option -o OUT", hint: "for example -o '{stem}-{n:04}.png'", command: "frames")
         }
-        template = try OutputTemplate(output)
+        format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
+        let names = Self.names(output, format, host)
+        template = try OutputTemplate(names)
         guard template.mentions("n") else {
             throw UsageError(
                 "-o must contain {n}: there are many frames", hint: "for example -o '{stem}-{n:04}.png'",
                 command: "frames")
         }
-        target = try OutputTarget(output, arguments)
-        format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
+        target = try OutputTarget(names, arguments)
         encode = try EncodingSwitches(arguments)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }
     }
 
+    /// Returns the names of the images in a folder, or the template as typed.
+    private static func names(_ output: String, _ format: ImageFormat?, _ host: CoderHost) -> String {
+        guard FramesCommand.isFolder(output) else { return output }
+        let usual = format ?? (try? host.manager.stillFormat(nil, alpha: true))
+        let suffix = usual.map { "." + host.manager.fileExtension(of: $0) } ?? ""
+        return output + (output.hasSuffix("/") ? "" : "/") + "{tree}{stem}-{n}" + suffix
+    }
+
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
-        if files.count > 1, !template.mentions("stem"), !template.mentions("dir") {
+        if files.count > 1, !["stem", "dir", "tree"].contains(where: template.mentions) {
             throw UsageError(
                 "-o must contain {stem} or {dir}: there are \(files.count) files",
                 hint: "for example -o '{stem}-{n}.png'")
@@ -47,7 +56,7 @@ struct FramesExtraction {
         }
         var outputs = OutputGuard(inputs: files, arguments)
         if let path = arguments.value("--timing") { outputs.reserve(path, as: "the output of --timing") }
-        return FramesCommand.each(files, arguments) { file, subject throws(CoderError) in
+        return FramesCommand.each(files, arguments, host) { file, subject throws(CoderError) in
             try extract(file, &subject, &outputs)
             return nil
         }
@@ -96,15 +105,10 @@ struct FramesExtraction {
             if let rect, rect.isEmpty { continue }
             let name = name(file, index, of: count, rect?.size ?? session.info.size)
             try outputs.examine(name.path, from: file)
-            let folder = FileName(name.path).folder
             if FileStatus.of(name.path)?.isDirectory == true {
                 throw CoderError(.cannotCreate, "\(name.path) is a directory", hint: "choose another name")
             }
-            if !folder.isEmpty, FileStatus.of(folder)?.isDirectory != true {
-                throw CoderError(
-                    .cannotCreate, "cannot create \(name.path): the folder \(folder) does not exist",
-                    hint: "create it first: mkdir -p \(folder)")
-            }
+            if let problem = target.missingFolder(of: name.path) { throw problem }
             if index == 0 { _ = try encoder(for: name) }
         }
     }
@@ -173,6 +177,7 @@ struct FramesExtraction {
         var info = session.info
         info.size = pixels.size
         try outputs.examine(name.path, from: file)
+        try target.makeFolders(of: name.path)
         let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
         let image = DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)

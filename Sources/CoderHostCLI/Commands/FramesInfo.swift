@@ -13,7 +13,7 @@ struct FramesInfo {
     }
 
     func run(_ files: [String]) -> ExitCode {
-        FramesCommand.each(files, arguments) { file, _ throws(CoderError) in
+        FramesCommand.each(files, arguments, host) { file, _ throws(CoderError) in
             var problem: CoderError?
             let source = try ImageSource(path: file, limits: host.manager.limits)
             try host.manager.withSession(source) { session throws(CoderError) in

@@ -13,6 +13,7 @@ enum InfoCommand: Command {
             ("coderhost info --json *.jpg", "one JSON object per line"),
             ("coderhost info --frames --hash --json cat.gif", "all frames, with pixel hashes"),
             ("coderhost info --items burst.heic", "all images of the file"),
+            ("coderhost info -r photos --json", "all images in a folder and its subfolders"),
             ("coderhost info - < photo.heic", "read standard input"),
         ],
         options: [
@@ -23,7 +24,7 @@ enum InfoCommand: Command {
                 "-f", "--field", value: "FIELD", isList: true,
                 help: "print only these fields, one per line (comma-separated or repeated)"),
             .coder,
-        ])
+        ] + OptionSpecification.inputs)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
@@ -44,6 +45,7 @@ enum InfoCommand: Command {
         let asJSON = arguments.has("--json")
         var failures = 0
         var lastCode = CoderError.Code.corrupt
+        var unrecognized = 0
         for file in arguments.operands {
             do throws(CoderError) {
                 let source = try ImageSource(path: file, limits: limits)
@@ -54,13 +56,18 @@ enum InfoCommand: Command {
                     Console.error(printable("coderhost: \(file): warning: \(warning)"))
                 }
             } catch {
+                if arguments.inputs.skips(file, after: error, host) {
+                    unrecognized += 1
+                    continue
+                }
                 failures += 1
                 lastCode = error.code
                 error.report(file, arguments)
             }
             if Console.outputError != nil { return .inputOutput }
         }
-        if failures == 0 { return .success }
+        if unrecognized > 0 { Console.error("coderhost: \(BatchSummary.unrecognized(unrecognized))") }
+        if failures == 0 { return arguments.inputs.unreadFolders == 0 ? .success : .partialFailure }
         return arguments.operands.count == 1 ? ExitCode(lastCode) : .partialFailure
     }
 }

@@ -10,6 +10,7 @@ enum ListCommand: Command {
         examples: [
             ("coderhost list", "all plugins with status"),
             ("coderhost list --formats", "all formats with their decoders and encoders"),
+            ("coderhost list --format jpeg --options", "the options for -O, with type, range and default"),
             ("coderhost list --format heic --explain", "the order of the coders for a format, with reasons"),
             ("coderhost list --watch", "report added, changed and removed plugins"),
         ],
@@ -17,6 +18,7 @@ enum ListCommand: Command {
             OptionSpecification("--formats", help: "list formats instead of plugins"),
             OptionSpecification(
                 "--format", value: "ID", help: "list the coders of one format in order (default: all plugins)"),
+            OptionSpecification("--options", help: "with --format: list the options for -O"),
             OptionSpecification("--explain", help: "with --format: explain the order"),
             OptionSpecification("--hash", help: "print the SHA-256 of all plugin files"),
             OptionSpecification("--watch", help: "report changes until interrupted"),
@@ -29,12 +31,16 @@ enum ListCommand: Command {
             if arguments.has("--watch") || arguments.has("--formats") {
                 throw UsageError("--format cannot be combined with --watch or --formats")
             }
-            return try listFormat(id, host, explain: arguments.has("--explain"), asJSON: asJSON)
+            let style = FormatStyle(
+                explains: arguments.has("--explain"), listsOptions: arguments.has("--options"), isJSON: asJSON)
+            return try listFormat(id, host, style)
         }
         if arguments.has("--hash"), arguments.has("--formats") || arguments.has("--watch") {
             throw UsageError("--hash cannot be combined with --formats or --watch")
         }
-        if arguments.has("--explain") { throw UsageError("--explain needs --format ID") }
+        if let option = ["--explain", "--options"].first(where: arguments.has) {
+            throw UsageError("\(option) needs --format ID", hint: "for example list --format jpeg \(option)")
+        }
         if arguments.has("--formats") {
             listFormats(host, asJSON: asJSON)
         } else if !arguments.has("--watch") || !asJSON {
@@ -99,14 +105,19 @@ enum ListCommand: Command {
     // MARK: Formats
 
     private static func listFormats(_ host: CoderHost, asJSON: Bool) {
-        var rows: [(format: PluginManifest.Format, roles: CoderRoles, coders: [String])] = []
+        var rows: [(format: PluginManifest.Format, roles: CoderRoles, coders: [String], namesStills: Bool)] = []
         for coder in host.manager.coders.reversed().map(\.descriptor) {
             for format in coder.formats {
                 if let index = rows.firstIndex(where: { $0.format.id == format.id }) {
                     rows[index].roles.formUnion(coder.roles)
+                    // The coder of stills names the format: another one may read only its animations.
+                    if !rows[index].namesStills, !coder.roles.contains(.animation) {
+                        rows[index].format.name = format.name
+                        rows[index].namesStills = true
+                    }
                     rows[index].coders.append(coder.id)
                 } else {
-                    rows.append((format, coder.roles, [coder.id]))
+                    rows.append((format, coder.roles, [coder.id], !coder.roles.contains(.animation)))
                 }
             }
         }
@@ -136,8 +147,15 @@ enum ListCommand: Command {
         for line in table.lines { Console.out(line) }
     }
 
+    /// How `--format` lists the coders.
+    private struct FormatStyle {
+        var explains: Bool
+        var listsOptions: Bool
+        var isJSON: Bool
+    }
+
     private static func listFormat(
-        _ id: String, _ host: CoderHost, explain: Bool, asJSON: Bool
+        _ id: String, _ host: CoderHost, _ style: FormatStyle
     ) throws(UsageError) -> ExitCode {
         var id = id
         var order = host.manager.order(for: ImageFormat(id))
@@ -150,8 +168,9 @@ enum ListCommand: Command {
             !plugin.status.isUsable
                 && (plugin.manifest?.coders ?? []).contains { $0.formats.contains { $0.id.id == id } }
         }
-        if asJSON {
-            Console.out(PluginRendering.order(id, order, unused).text)
+        if style.isJSON {
+            Console.out(
+                (style.listsOptions ? OptionTable.json(id, order) : PluginRendering.order(id, order, unused)).text)
             return order.isEmpty ? .unavailable : .success
         }
         guard !order.isEmpty || !unused.isEmpty else {
@@ -163,15 +182,19 @@ enum ListCommand: Command {
                         ?? "supported formats: \(known.joined(separator: ", "))"))
             return .unavailable
         }
+        if style.listsOptions, !order.isEmpty {
+            for line in OptionTable.lines(order) { Console.out(line) }
+            return .success
+        }
         for (index, coder) in order.enumerated() {
             Console.out("\(index + 1). \(coder.descriptor.id)  \(coder.descriptor.roles.names.joined(separator: " "))")
-            if explain { Console.out("   \(coder.explanation)") }
+            if style.explains { Console.out("   \(coder.explanation)") }
         }
         for plugin in unused {
             Console.out("-  \(plugin.id)  not used (\(plugin.status.state.word)): \(plugin.status.reason)")
-            if explain && !plugin.status.remedy.isEmpty { Console.out("   try: \(plugin.status.remedy)") }
+            if style.explains && !plugin.status.remedy.isEmpty { Console.out("   try: \(plugin.status.remedy)") }
         }
-        if explain {
+        if style.explains {
             Console.out("")
             Console.out(
                 "Order: added at run time, administered priority, matching bytes, tier, priority, score, version, id.")

@@ -15,7 +15,7 @@ enum RewriteCommand: Command {
             ("coderhost rewrite photo.jpg --set-orientation 1 --overwrite -o photo.jpg", "change a file in place"),
         ],
         options: [
-            .output("file, folder/, - (stdout) or template of {dir} {stem} {ext} {n}")
+            .output("file, folder/, - (stdout) or template of {dir} {tree} {stem} {ext} {n}")
         ] + metadataOptions(value: "PARTS", keep: ", besides icc (default: all)", strip: "\(parts), or all except icc")
             + [
                 OptionSpecification(
@@ -28,7 +28,7 @@ enum RewriteCommand: Command {
                     help: "crop to WxH+X+Y or X,Y,W,H, extended to block boundaries (default: all)"),
                 OptionSpecification("--perfect", help: "fail if the exact pixels are not possible (default: warn)"),
                 OptionSpecification("--optimize", help: "compress the same pixels better"),
-            ] + ConvertJob.outputSpecification)
+            ] + OptionSpecification.inputs + [.skipExisting] + ConvertJob.outputSpecification)
 
     private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
 

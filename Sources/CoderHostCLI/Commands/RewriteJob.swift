@@ -15,17 +15,27 @@ final class RewriteJob: Sendable {
     private let outputs: Mutex<OutputGuard>
     private let threads: Int
 
-    private struct Outcome: Sendable {
+    private struct Outcome: BatchOutcome {
         var file: String
         var output: String
         var inputBytes: Int
         var bytes: Int
-        var report: RewriteReport
+        /// Nil for an output that `--skip-existing` keeps.
+        var report: RewriteReport?
 
-        var line: String { "\(file) (\(inputBytes) bytes) -> \(output) (\(bytes) bytes)  [\(report.coder)]" }
+        var total: BatchTally {
+            report == nil
+                ? BatchTally(skipped: 1) : BatchTally(written: 1, inputBytes: inputBytes, outputBytes: bytes)
+        }
+
+        var line: String {
+            guard let report else { return "\(file) -> \(output)  [skipped: the output is newer]" }
+            return "\(file) (\(inputBytes) bytes) -> \(output) (\(bytes) bytes)  [\(report.coder)]"
+        }
 
         var json: String {
-            JSONValue.object([
+            guard let report else { return BatchSummary.skipped(file, output, "the output is newer").text }
+            return JSONValue.object([
                 ("file", .string(file)), ("output", .string(output)), ("format", .string(report.format.id)),
                 ("coder", .string(report.coder)), ("width", .integer(report.size.width)),
                 ("height", .integer(report.size.height)), ("input_bytes", .integer(inputBytes)),
@@ -40,21 +50,23 @@ final class RewriteJob: Sendable {
         host = CoderHost(configuration: try arguments.configuration(imageCount: files.count))
         limits = try arguments.limits()
         self.options = options
-        let target = try OutputTarget(try arguments.output(host, command: command), arguments)
+        let usual = arguments.has("--overwrite") ? OutputTarget.inputItself : nil
+        let target = try OutputTarget(try arguments.output(default: usual, host, command: command), arguments)
         self.target = target
         outputs = Mutex(
             OutputGuard(inputs: files, arguments, remedy: "use --overwrite to replace it, or choose another name"))
         let jobs = try arguments.integer("--jobs", 1...256)
         let names = Set(files.indices.map { Self.path(target, files[$0], $0) })
         // Replacing inputs is safe only in order. If two inputs share an output name, the first one gets it.
-        threads = arguments.has("--overwrite") || names.count < files.count ? 1 : jobs ?? Machine.processorCount
+        let isOrdered = arguments.has("--overwrite") && !target.isInputItself
+        threads = isOrdered || names.count < files.count ? 1 : jobs ?? Machine.processorCount
     }
 
     /// Rewrites all inputs and reports each result.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
         let isTaken = target.isStandardOutput
-        let batch = Batch<Outcome>(arguments.operands) { _, file, result in
+        let batch = Batch<Outcome>(arguments, host, outputIsTaken: isTaken) { _, file, result in
             switch result {
             case .failure(let error): error.report(file, json: json, outputIsTaken: isTaken)
             case .success(let outcome):
@@ -62,7 +74,7 @@ final class RewriteJob: Sendable {
                     if isTaken { Console.error(outcome.json) } else { Console.out(outcome.json) }
                     return
                 }
-                for warning in outcome.report.warnings {
+                for warning in outcome.report?.warnings ?? [] {
                     Console.error(printable("coderhost: \(file): warning: \(warning)"))
                 }
                 if verbose { Console.error(printable(outcome.line)) }
@@ -74,9 +86,13 @@ final class RewriteJob: Sendable {
     private func rewrite(_ file: String, _ number: Int) throws(CoderError) -> Outcome {
         let source = try ImageSource(path: file, limits: limits)
         let path = Self.path(target, file, number)
+        if target.keepsExisting(path, from: file) {
+            return Outcome(file: file, output: path, inputBytes: source.count, bytes: 0, report: nil)
+        }
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
+        try target.makeFolders(of: path)
         let sink = try FileSink(path: path, over: target.replacement, limits: limits)
         let report = try host.manager.rewrite(source, to: sink, options)
         try refuseOtherFormat(of: path, than: report.format)

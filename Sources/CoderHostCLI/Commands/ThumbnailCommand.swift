@@ -9,6 +9,7 @@ enum ThumbnailCommand: Command {
         examples: [
             ("coderhost thumbnail photo.jpg", "write photo-thumb.jpg, at most 256x256"),
             ("coderhost thumbnail *.heic -s 400 -o thumbs/ -f jpeg", "create many thumbnails in a folder"),
+            ("coderhost thumbnail -r photos -s 400 -o thumbs/", "create thumbnails of a folder, with its subfolders"),
             ("coderhost thumbnail *.jpg -s 200x200 --fit cover --crop attention -o 't/{stem}.webp'", "crop to squares"),
             ("coderhost thumbnail cat.gif -s 120x -o small.webp", "shrink an animation"),
             ("coderhost thumbnail - -s 256 -o - -f png < photo.jpg > t.png", "use in a pipe"),
@@ -19,7 +20,7 @@ enum ThumbnailCommand: Command {
                 help: "size: 256 for 256x256, 800x600, 800x, x600, 50%; 800x600^ covers, ! stretches (default: 256)")
         ] + ImageChanges.specification + [
             .output(
-                "file, folder/, - (stdout) or template of {dir} {stem} {ext} {n} {w} {h} "
+                "file, folder/, - or template of {dir} {tree} {stem} {ext} {n} {w} {h} "
                     + "(default: {dir}{stem}-thumb)"),
             .format(default: "by output name, else as the input"),
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification
@@ -27,6 +28,11 @@ enum ThumbnailCommand: Command {
             + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        if arguments.has("--recursive") || arguments.has("--glob"), arguments.value("--output") == nil {
+            throw UsageError(
+                "thumbnail -r needs -o: a second run would make thumbnails of the thumbnails beside the images",
+                hint: "for example -o thumbs/", command: specification.name)
+        }
         var style = ConvertJob.Style()
         style.command = specification.name
         style.sizeOption = "--size"

@@ -79,6 +79,17 @@ enum PluginRendering {
         ])
     }
 
+    /// Returns the properties of a coder option.
+    static func members(_ option: PluginManifest.Option) -> [(key: String, value: JSONValue)] {
+        [
+            ("key", .string(option.key)), ("type", .string(option.kind.rawValue)),
+            ("scope", .string(option.scope.rawValue)), ("min", option.minimum.map(JSONValue.real) ?? .null),
+            ("max", option.maximum.map(JSONValue.real) ?? .null),
+            ("values", .array(option.values.map(JSONValue.string))),
+            ("default", option.defaultText.map(JSONValue.string) ?? .null), ("doc", .string(option.summary)),
+        ]
+    }
+
     private static func json(_ coder: PluginManifest.Coder) -> JSONValue {
         .object([
             ("id", .string(coder.id)), ("roles", .array(coder.roles.names.map(JSONValue.string))),
@@ -98,17 +109,7 @@ enum PluginRendering {
             (
                 "options",
                 .array(
-                    coder.options.map { option in
-                        .object([
-                            ("key", .string(option.key)), ("type", .string(option.kind.rawValue)),
-                            ("scope", .string(option.scope.rawValue)),
-                            ("min", option.minimum.map(JSONValue.real) ?? .null),
-                            ("max", option.maximum.map(JSONValue.real) ?? .null),
-                            ("values", .array(option.values.map(JSONValue.string))),
-                            ("default", option.defaultText.map(JSONValue.string) ?? .null),
-                            ("doc", .string(option.summary)),
-                        ])
-                    })
+                    coder.options.map { .object(members($0)) })
             ),
         ])
     }

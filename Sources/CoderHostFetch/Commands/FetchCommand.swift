@@ -12,7 +12,7 @@ enum FetchCommand: NetworkCommand {
         OptionSpecification(
             "--progressive-to", value: "DIR",
             help: "write PNG previews into DIR, if the format provides any (default: none)"),
-        .noOverwrite,
+        .noMkdir, .mkdir, .noOverwrite,
         OptionSpecification("--overwrite", help: "replace existing files even without -o"),
         OptionSpecification("--no-cache", help: "neither read nor write the cache"),
         OptionSpecification("--offline", help: "read the cache only, no network"),

@@ -122,6 +122,9 @@ package struct CommandSpecification {
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
 
+    /// The options of a command that uses no plugins and prints text only.
+    package static let helpOnly = [OptionSpecification("-h", "--help", help: "show this help")]
+
     /// Returns the common options of a command whose plugin options apply to some subcommands only.
     package static func common(plugins verbs: [String]) -> [OptionSpecification] {
         host.map { $0.limited(to: verbs) } + answer

@@ -11,21 +11,34 @@ package struct OutputTarget {
         case openTemplate(OutputTemplate)
         /// Beside the input, with a suffix on its name.
         case beside
+        /// The input itself.
+        case same
     }
 
     /// A marker for a name beside each input. It contains NUL, so no user can type it.
     package static let besideInput = "\0beside"
+
+    /// A marker for the input itself. It contains NUL, so no user can type it.
+    package static let inputItself = "\0same"
 
     /// A marker for default names in the current folder. It contains NUL, so no user can type it.
     package static let currentFolder = "\0here"
 
     private let kind: Kind
     private let mayReplace: Bool
+    /// Whether to create missing folders of outputs; nil if only those of composed names.
+    private let makesFolders: Bool?
+    private let skipsExisting: Bool
+    private let inputs: InputFiles
 
     /// Whether outputs may replace existing files.
     static func mayReplace(_ arguments: ParsedArguments, isNameTyped: Bool) -> Bool {
-        !arguments.has("--no-overwrite") && (isNameTyped || arguments.has("--overwrite"))
+        !arguments.has("--no-overwrite")
+            && (isNameTyped || arguments.has("--overwrite") || arguments.has("--skip-existing"))
     }
+
+    /// Whether every input is replaced.
+    package var isInputItself: Bool { if case .same = kind { true } else { false } }
 
     package var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
 
@@ -35,7 +48,7 @@ package struct OutputTarget {
         return switch kind {
         case .file: .anything
         case .folder(""): .files(followingLinks: false)
-        case .folder, .template, .openTemplate, .beside: .files(followingLinks: true)
+        case .folder, .template, .openTemplate, .beside, .same: .files(followingLinks: true)
         }
     }
 
@@ -71,8 +84,15 @@ package struct OutputTarget {
         followsFormat: Bool = false
     ) throws(UsageError) {
         mayReplace = Self.mayReplace(arguments, isNameTyped: text != Self.currentFolder)
+        makesFolders = arguments.has("--no-mkdir") ? false : arguments.has("--mkdir") ? true : nil
+        skipsExisting = arguments.has("--skip-existing")
+        inputs = arguments.inputs
         if text == Self.besideInput {
             kind = .beside
+            return
+        }
+        if text == Self.inputItself {
+            kind = .same
             return
         }
         if text == Self.currentFolder {
@@ -80,11 +100,17 @@ package struct OutputTarget {
             return
         }
         if text.isEmpty { throw UsageError("-o needs a name") }
-        if text.hasSuffix("/") || (FileStatus.of(text)?.isDirectory ?? false) {
-            guard FileStatus.of(text)?.isDirectory == true else {
+        let status = FileStatus.of(text)
+        // The inputs of a folder cannot go to one file, so a new name without file extension is a folder.
+        let isNewFolder = arguments.inputs.isCollected && status == nil && FileName(text).suffix == nil && text != "-"
+        if text.hasSuffix("/") || status?.isDirectory ?? false || isNewFolder && !text.contains("{") {
+            guard status?.isDirectory ?? (makesFolders ?? true) else {
                 throw UsageError(
                     "the folder \(printable(text)) does not exist", hint: FileSink.missingFolderRemedy(text),
                     exit: .cannotCreate)
+            }
+            if status == nil, text.contains("{") {
+                throw UsageError("the template \(text) has no file name", hint: "for example \(text){stem}.png")
             }
             kind = .folder(text.hasSuffix("/") ? text : text + "/")
         } else if text.contains("{") {
@@ -132,19 +158,50 @@ package struct OutputTarget {
         let (stem, suffix) = (name.stem, name.suffix ?? "")
         switch kind {
         case .file(let path): return Name(path: path, hasFormatPlaceholder: false)
+        case .same: return Name(path: input, hasFormatPlaceholder: false)
         case .beside:
             if input == "-" { return Name(path: "-", hasFormatPlaceholder: false) }
             return Name(path: name.folder + stem + "-thumb", hasFormatPlaceholder: true)
-        case .folder(let folder): return Name(path: folder + stem, hasFormatPlaceholder: true)
+        case .folder(let folder):
+            return Name(path: folder + inputs.tree(of: input) + stem, hasFormatPlaceholder: true)
         case .template(let template), .openTemplate(let template):
             let values = [
                 "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
-                "h": String(size.height), "item": String(item),
+                "h": String(size.height), "item": String(item), "tree": inputs.tree(of: input),
             ]
             let isOpen = if case .openTemplate = kind { true } else { false }
             return Name(
                 path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: isOpen)
         }
+    }
+}
+
+// MARK: - Existing outputs and missing folders
+
+extension OutputTarget {
+    /// Whether to create the missing folders of outputs.
+    private var createsFolders: Bool {
+        if case .file = kind { return makesFolders ?? false }
+        return makesFolders ?? true
+    }
+
+    /// Creates the missing folders of an output, unless `--no-mkdir` or a name typed in full forbids it.
+    ///
+    /// - Throws: `.cannotCreate`.
+    package func makeFolders(of path: String) throws(CoderError) {
+        if createsFolders, path != "-" { try makeMissingFolders(of: path) }
+    }
+
+    /// Returns the error for an output whose folder is missing and is not created; nil otherwise.
+    package func missingFolder(of path: String) -> CoderError? {
+        createsFolders ? nil : FileSink.missingFolder(of: path)
+    }
+
+    /// Whether `--skip-existing` keeps an output: it is a file that is not older than its input.
+    package func keepsExisting(_ path: String, from input: String) -> Bool {
+        guard skipsExisting, path != "-", let output = FileStatus.of(path), output.isRegular else { return false }
+        guard let source = FileStatus.of(input) else { return true }
+        return output.identity.modified >= source.identity.modified
     }
 }
 

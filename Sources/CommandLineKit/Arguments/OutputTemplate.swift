@@ -9,7 +9,7 @@ package struct OutputTemplate {
 
     private let pieces: [Piece]
 
-    package static let names = ["stem", "dir", "ext", "n", "w", "h", "item"]
+    package static let names = ["stem", "dir", "ext", "n", "w", "h", "item", "tree"]
 
     /// Parses a template.
     ///
@@ -75,7 +75,7 @@ package struct OutputTemplate {
         for (index, piece) in pieces.enumerated() {
             switch piece {
             case .text(let text):
-                // {dir} ends in a slash or is empty (the current folder): a second slash would point to the root.
+                // {dir} and {tree} end in a slash or are empty (the current folder): a second slash would point to the root.
                 let isDoubled = text.hasPrefix("/") && index > 0 && isFolder(pieces[index - 1])
                 result += isDoubled ? String(text.dropFirst()) : text
             case .value(let name, let width):
@@ -88,6 +88,6 @@ package struct OutputTemplate {
     }
 
     private func isFolder(_ piece: Piece) -> Bool {
-        if case .value("dir", _) = piece { true } else { false }
+        if case .value(let name, _) = piece { name == "dir" || name == "tree" } else { false }
     }
 }

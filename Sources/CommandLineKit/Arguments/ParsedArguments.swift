@@ -6,6 +6,14 @@ package struct ParsedArguments {
     /// The words that are neither options nor their values.
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
+    /// The origin of the operands that options have added.
+    package private(set) var inputs = InputFiles()
+
+    /// Replaces the operands by collected inputs.
+    mutating func replaceOperands(_ operands: [String], _ inputs: InputFiles) {
+        self.operands = operands
+        self.inputs = inputs
+    }
 
     /// Whether an option was given.
     package func has(_ key: String) -> Bool { values[key] != nil }
@@ -75,7 +83,7 @@ package struct ParsedArguments {
                     hint: "coderhost \(command.name) \(verb.name) --help", command: command.name)
             }
         }
-        if operands.count < command.operandCount.lowerBound {
+        if operands.count < command.operandCount.lowerBound, !namesInputsByOption {
             throw UsageError(command.missingOperand, command: command.name)
         }
         if operands.count > command.operandCount.upperBound {

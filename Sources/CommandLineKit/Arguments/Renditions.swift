@@ -52,8 +52,7 @@ package struct Renditions: Sendable {
     func output(_ text: String) -> String {
         guard isSeries, text.hasSuffix("/") || FileStatus.of(text)?.isDirectory ?? false else { return text }
         let folder = text.hasSuffix("/") ? text : text + "/"
-        let tree = OutputTemplate.names.contains("tree") ? "{tree}" : ""
-        return folder + tree + (widths.isEmpty ? "{stem}.{ext}" : "{stem}-{w}.{ext}")
+        return folder + (widths.isEmpty ? "{tree}{stem}.{ext}" : "{tree}{stem}-{w}.{ext}")
     }
 
     /// Refuses a series whose outputs would have one name.

@@ -16,7 +16,7 @@ extension OptionSpecification {
     /// `-O` of commands that decode or encode.
     package static let coderOption = OptionSpecification(
         "-O", "--option", value: "KEY=VALUE", isList: true,
-        help: "set an option of the coder (may be repeated); list --json shows all")
+        help: "set an option of the coder (may be repeated); list --format FORMAT --options shows all")
 
     // MARK: Output
 
@@ -41,6 +41,15 @@ extension OptionSpecification {
             help: "output format, or several such as avif,webp,jpeg (default: \(usual))")
     }
 
+    /// `--skip-existing`.
+    package static let skipExisting = OptionSpecification(
+        "--skip-existing", help: "keep outputs that are newer than their input, for example to resume")
+    /// `--no-mkdir`.
+    package static let noMkdir = OptionSpecification(
+        "--no-mkdir", help: "fail if the folder of an output is missing")
+    /// `--mkdir`.
+    package static let mkdir = OptionSpecification(
+        "--mkdir", help: "create missing folders also for a single named output")
     /// `--no-overwrite`.
     package static let noOverwrite = OptionSpecification("--no-overwrite", help: "fail if the output exists")
     /// `--verbose`.

@@ -3,7 +3,7 @@ extension ConvertJob {
     package static let outputSpecification = [
         .noOverwrite,
         OptionSpecification("--overwrite", help: "allow to replace the input"),
-        .verbose,
+        .noMkdir, .mkdir, .verbose,
         OptionSpecification(
             "-j", "--jobs", value: "N",
             help: "inputs to process in parallel (default: number of processors)"),
@@ -11,7 +11,7 @@ extension ConvertJob {
 
     /// The last options of `convert` and `thumbnail`.
     package static let specification =
-        [.coder] + outputSpecification + [
+        OptionSpecification.inputs + [.skipExisting, .coder] + outputSpecification + [
             .threads(default: "number of processors for one input, else 1"), .budget,
         ]
 }

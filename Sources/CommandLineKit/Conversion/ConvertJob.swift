@@ -40,7 +40,7 @@ package final class ConvertJob: Sendable {
         self.renditions = renditions
         let output = renditions.output(try arguments.output(default: style.output, host, command: style.command))
         // A URL has no local folder.
-        let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
+        let fields = OutputTemplate.names.filter { style.names == nil || !["dir", "tree"].contains($0) }
         target = try OutputTarget(
             output, arguments, fields: fields, isRemote: style.names != nil,
             followsFormat: renditions.isSeries || !renditions.formats.isEmpty)
@@ -101,7 +101,7 @@ package final class ConvertJob: Sendable {
         }
         try outputs.withLock { outputs throws(CoderError) in try outputs.examine(name.path, from: input.label) }
         try Self.refuseTerminal(name.path)
-        if let error = FileSink.missingFolder(of: name.path) { throw error }
+        if let error = target.missingFolder(of: name.path) { throw error }
     }
 
     private static func refuseTerminal(_ path: String) throws(CoderError) {
@@ -179,6 +179,9 @@ package final class ConvertJob: Sendable {
         let named = isCopy ? session.format : rendition.format ?? format(of: output)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
+        if target.keepsExisting(path, from: input.name) {
+            return Outcome(keeping: path, format, of: file, session)
+        }
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
@@ -186,6 +189,7 @@ package final class ConvertJob: Sendable {
         if let stated = host.manager.misleadingFormat(ofName: path, for: format) {
             session.context.warn("\(path) has the file extension of \(stated), but holds \(format)")
         }
+        try target.makeFolders(of: path)
         let decoding = Decoding(session: session, shape: shape, format: format)
         let sink = try FileSink(
             path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
@@ -234,6 +238,7 @@ package final class ConvertJob: Sendable {
             case .rows(let rows): report = try host.manager.encode(rows, to: format, encodeOptions, into: sink)
             }
         }
+        let tally = BatchTally(written: 1, inputBytes: source.count, outputBytes: sink.written)
         try sink.commit()
         isWritten = true
         outputs.withLock { $0.note(path, from: file) }
@@ -242,7 +247,7 @@ package final class ConvertJob: Sendable {
             output: Outcome.File(name: path, format: format, size: size),
             decoder: Outcome.Coder(id: session.coder.id, isolation: session.isolation),
             encoder: report.map { Outcome.Coder(id: $0.coder, isolation: $0.isolation) }, isIncomplete: isIncomplete,
-            warnings: session.context.warnings + warnings + (report?.warnings ?? []))
+            warnings: session.context.warnings + warnings + (report?.warnings ?? []), tally: tally)
     }
 
     /// The image to write.

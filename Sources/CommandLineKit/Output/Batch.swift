@@ -1,4 +1,4 @@
-import CoderHost
+package import CoderHost
 package import ImageModel
 import ImageProcessing
 
@@ -13,6 +13,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
         var next = 0
         var finished = 0
         var failures = 0
+        var tally = BatchTally()
         var lastCode = CoderError.Code.corrupt
         /// Whether the reader of standard output is gone.
         var isPointless = false
@@ -24,6 +25,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
     private let inputs: [String]
     private let report: Report
     private let state: Mutex<State>
+    private let summary: BatchSummary?
 
     /// - Parameters:
     ///   - showsProgress: whether to show a progress line; false if the caller draws on the terminal.
@@ -31,7 +33,20 @@ package final class Batch<Outcome: Sendable>: Sendable {
     package init(_ inputs: [String], showsProgress: Bool = true, report: @escaping Report) {
         self.inputs = inputs
         self.report = report
+        summary = nil
         state = Mutex(State(progress: ProgressLine(total: showsProgress ? inputs.count : 0)))
+    }
+
+    /// Creates the batch of a command that writes files, with a summary at the end.
+    ///
+    /// - Parameter outputIsTaken: whether the image data goes to standard output.
+    package init(
+        _ arguments: ParsedArguments, _ host: CoderHost, outputIsTaken: Bool = false, report: @escaping Report
+    ) {
+        inputs = arguments.operands
+        self.report = report
+        summary = BatchSummary(arguments, host, outputIsTaken: outputIsTaken)
+        state = Mutex(State(progress: ProgressLine(total: inputs.count)))
     }
 
     /// Processes all inputs; a failure does not stop the other inputs.
@@ -65,9 +80,11 @@ package final class Batch<Outcome: Sendable>: Sendable {
         state.withLock { state in
             state.progress.clear()
             if state.isPointless { return .inputOutput }
-            if state.failures == 0 { return .success }
+            let unread = summary?.files.unreadFolders ?? 0
+            let isTold = summary?.report(state.tally, failures: state.failures) ?? false
+            if state.failures == 0 { return unread == 0 ? .success : .partialFailure }
             if inputs.count == 1 { return ExitCode(state.lastCode) }
-            Console.error("coderhost: \(state.failures) of \(inputs.count) inputs failed")
+            if !isTold { Console.error("coderhost: \(state.failures) of \(inputs.count) inputs failed") }
             return .partialFailure
         }
     }
@@ -90,7 +107,15 @@ package final class Batch<Outcome: Sendable>: Sendable {
         state.finished += 1
         state.progress.clear()
         while let next = state.results.removeValue(forKey: state.next) {
+            if case .success(let outcome) = next, let counted = outcome as? any BatchOutcome {
+                state.tally = state.tally + counted.total
+            }
             if case .failure(let error) = next {
+                if summary?.skips(inputs[state.next], after: error) ?? false {
+                    state.tally.unrecognized += 1
+                    state.next += 1
+                    continue
+                }
                 if error.message == CoderError.readerIsGone.message { state.isPointless = true }
                 state.failures += 1
                 state.lastCode = error.code

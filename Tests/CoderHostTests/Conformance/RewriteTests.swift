@@ -45,6 +45,26 @@ import Testing
         }
     }
 
+    @Test(arguments: files) func `with new texts has the same pixels and times, and the texts as tags`(
+        file: Fixture
+    ) throws {
+        let bytes = try rewrite(file) { options in
+            for field in MetadataField.allCases { options.fields[field] = "\(field.rawValue) <é>" }
+        }
+
+        #expect(try digests(bytes) == digests(file.bytes))
+        let tags = try Bench.manager.metadataTags(of: ImageSource(bytes))
+        let found = Set(tags.map { "\($0.name)=\($0.text)" })
+        for name in file.format == "gif"
+            ? ["Title", "Description", "Creator", "Rights"] : ["ImageDescription", "Artist", "Copyright", "Title"]
+        {
+            let text =
+                ["ImageDescription": "description", "Creator": "artist", "Rights": "copyright"][name]
+                ?? name.lowercased()
+            #expect(found.contains("\(name)=\(text) <é>"), "\(name): \(found)")
+        }
+    }
+
     @Test(arguments: files.filter { $0.format != "webp" })
     func `that was optimized has the same pixels and is no larger`(file: Fixture) throws {
         let bytes = try rewrite(file) { $0.optimizes = true }

@@ -152,7 +152,7 @@ import struct Synchronization.Atomic
                 hint: "rename it, or read it from standard input as -")
         case ENOENT, ENOTDIR: CoderError(.notFound, "there is no such file", hint: "check the path")
         case EISDIR:
-            CoderError(.inputOutput, "it is a directory", hint: "name the files in it, for example with a wildcard")
+            CoderError(.inputOutput, "it is a directory", hint: "pass -r, or name the files in it")
         case EACCES, EPERM: CoderError(.inputOutput, "permission denied", hint: "check its permissions")
         default: CoderError(.inputOutput, "cannot be read: \(error)")
         }

@@ -1,0 +1,43 @@
+import ImageMetadata
+import ImageModel
+
+extension RewritePlan {
+    /// Stores texts in Exif, and in XMP if the file has a packet or if Exif cannot hold them.
+    mutating func store(_ fields: [MetadataField: String], _ metadata: [MetadataBlob], holdsExif: Bool) {
+        if fields.isEmpty { return }
+        func current(_ kind: MetadataBlob.Kind) -> [UInt8]? {
+            if let new = request.replaced.first(where: { $0.kind == kind }) { return new.bytes }
+            return request.removed.contains(kind) ? nil : metadata.first { $0.kind == kind }?.bytes
+        }
+        let forExif = fields.filter { holdsExif && $0.key.exifTag != nil }
+        if !forExif.isEmpty {
+            if let exif = ExifFields.storing(forExif, in: current(.exif) ?? ExifFields.empty) {
+                replace(MetadataBlob(.exif, exif))
+            } else {
+                warnings.append("the Exif data is damaged and stays unchanged: --strip exif replaces it")
+            }
+        }
+        let packet = current(.xmp)
+        if packet != nil || forExif.count < fields.count {
+            let forXMP = packet == nil ? fields.filter { forExif[$0.key] == nil } : fields
+            if let new = XMPFields.storing(forXMP, in: packet) {
+                replace(MetadataBlob(.xmp, new))
+            } else {
+                warnings.append("the XMP packet cannot be edited and keeps its texts: --strip xmp replaces it")
+            }
+        }
+        if let iptc = current(.iptc) {
+            let kept = MetadataField.allCases.filter { fields[$0] != nil && $0.isStored(inIPTC: iptc) }
+            for field in kept {
+                warnings.append("the IPTC data keeps its own \(field.rawValue): --strip iptc removes it")
+            }
+        }
+    }
+
+    /// Writes a blob instead of all blobs of its kind.
+    private mutating func replace(_ blob: MetadataBlob) {
+        request.removed.remove(blob.kind)
+        request.replaced.removeAll { $0.kind == blob.kind }
+        request.replaced.append(blob)
+    }
+}

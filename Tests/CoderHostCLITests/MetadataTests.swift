@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(40))) struct `The command metadata` {
+    let place = TemporaryDirectory()
+
+    private func run(_ words: String...) throws -> CommandResult { try Tool.run(words, directory: place.path) }
+
+    private func hash(_ file: String) throws -> String {
+        try Tool.run("info", "-f", "pixel_sha256", file, directory: place.path).stdout
+    }
+
+    init() throws {
+        for name in ["a.jpg", "b.jpg"] { try Tool.copy(Repository.fixture("images/photo.jpg"), to: place.file(name)) }
+        try Tool.copy(Repository.fixture("images/f.png"), to: place.file("c.png"))
+    }
+
+    @Test(arguments: ["a.jpg", "c.png"])
+    func `sets texts and keeps the pixels`(name: String) throws {
+        let pixels = try hash(name)
+        let result = try run(
+            "metadata", name, "--set", "copyright=© Ann = 1", "--set", "artist=Ann", "--set", "title=Tower", "-o",
+            "out/\(name)", "--mkdir")
+
+        #expect(result.status == 0, "\(result.stderr)")
+        let fields = try run("metadata", "out/\(name)", "-f", "Copyright", "-f", "IFD0:Artist,XMP-dc:Title")
+        #expect(fields.stdout == "© Ann = 1\nAnn\nTower\n")
+        #expect(try hash("out/\(name)") == pixels && !pixels.isEmpty)
+    }
+
+    @Test func `changes files in place only with --overwrite`() throws {
+        let refused = try run("metadata", "a.jpg", "--set", "artist=Ann")
+        #expect(refused.status == 64 && refused.stderr.contains("--overwrite to change the file itself"))
+        #expect(try run("metadata", "-r", ".", "--glob", "*.jpg", "--set", "artist=Ann", "--overwrite").status == 0)
+        #expect(try run("metadata", "-f", "Artist", "a.jpg", "b.jpg").stdout == "Ann\nAnn\n")
+        #expect(try run("metadata", "a.jpg", "--strip", "all", "--overwrite").status == 0)
+        #expect(try run("metadata", "a.jpg").stdout.contains("Artist") == false)
+    }
+
+    @Test func `prints JSON with groups, numbers and lists`() throws {
+        _ = try run("metadata", "a.jpg", "--set", "artist=Ann", "--overwrite")
+        let document = Document(try run("metadata", "--json", "a.jpg").stdout)
+
+        #expect(document["format"].text == "jpeg")
+        #expect(document["tags"]["IFD0:Artist"].text == "Ann")
+        #expect(document["warnings"].list.isEmpty)
+    }
+
+    @Test func `reports an absent tag with the nearest name`() throws {
+        _ = try run("metadata", "a.jpg", "--set", "artist=Ann", "--overwrite")
+        let result = try run("metadata", "-f", "Artst", "a.jpg")
+
+        #expect(result.status == 66 && result.stdout == "\n")
+        #expect(result.stderr.contains("there is no tag Artst") && result.stderr.contains("try: did you mean Artist?"))
+    }
+
+    @Test(arguments: [
+        (["-o", "x.jpg", "--set", "artist"], "expected NAME=TEXT"),
+        (["-o", "x.jpg", "--set", "artis=x"], "did you mean artist?"),
+        (["-o", "x.jpg", "--set", "artist=a", "--set", "artist=b"], "--set names artist twice"),
+        (["-o", "x.jpg", "--strip", "gsp"], "did you mean gps?"),
+        (["--strip", "gps", "-f", "Make"], "--field and --numeric print tags"),
+        (["-o", "x.jpg"], "--output needs --set or --strip"),
+    ])
+    func `refuses wrong options with a remedy`(words: [String], message: String) throws {
+        let result = try Tool.run(["metadata", "a.jpg"] + words, directory: place.path)
+
+        #expect(
+            result.status == 64 && result.stderr.contains(message) && result.stderr.contains("  try: "),
+            "\(result.stderr)")
+    }
+}

@@ -1,0 +1,69 @@
+import ImageMetadata
+import ImageModel
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Texts written into metadata` {
+    private func texts(_ kind: MetadataBlob.Kind, _ bytes: [UInt8]?) -> [String: String] {
+        let tags = MetadataTag.read(from: bytes.map { [MetadataBlob(kind, $0)] } ?? [])
+        return Dictionary(tags.map { ("\($0.group):\($0.name)", $0.text) }) { first, _ in first }
+    }
+
+    @Test(arguments: [false, true])
+    func `replace one tag of Exif and keep all others`(isBigEndian: Bool) {
+        let before = texts(.exif, Blobs.photo(isBigEndian: isBigEndian))
+        let after = texts(
+            .exif,
+            ExifFields.storing(
+                [.copyright: "© Ö", .artist: "Ann", .description: "abc"], in: Blobs.photo(isBigEndian: isBigEndian)))
+
+        var expected = before
+        expected["IFD0:Copyright"] = "© Ö"
+        expected["IFD0:Artist"] = "Ann"
+        expected["IFD0:ImageDescription"] = "abc"
+        #expect(after == expected)
+    }
+
+    @Test func `create Exif where there is none, and remove a tag if they are empty`() {
+        let created = ExifFields.storing([.artist: "Ann"], in: ExifFields.empty)
+
+        #expect(texts(.exif, created) == ["IFD0:Artist": "Ann"])
+        #expect(texts(.exif, created.flatMap { ExifFields.storing([.artist: ""], in: $0) }) == [:])
+    }
+
+    @Test func `are refused by damaged Exif`() {
+        #expect(ExifFields.storing([.artist: "Ann"], in: [0x49, 0x49, 42, 0, 200, 0, 0, 0, 0, 0, 0, 0]) == nil)
+    }
+
+    @Test func `replace properties of XMP and keep all others`() {
+        let before = texts(.xmp, Array(Blobs.packet.utf8))
+        let after = texts(
+            .xmp, XMPFields.storing([.title: "A < B & \"C\"", .copyright: "© Ann"], in: Array(Blobs.packet.utf8)))
+
+        var expected = before
+        expected["XMP-dc:Title"] = "A < B & \"C\""
+        expected["XMP-dc:Title-de"] = nil
+        expected["XMP-dc:Rights"] = "© Ann"
+        #expect(after == expected)
+    }
+
+    @Test func `create an XMP packet where there is none or an empty one`() {
+        for packet in [nil, "<x:xmpmeta xmlns:x='adobe:ns:meta/'/>", "<x:xmpmeta/>"] {
+            let new = XMPFields.storing([.title: "A"], in: packet.map { Array($0.utf8) })
+            #expect(texts(.xmp, new) == ["XMP-dc:Title": "A"])
+        }
+    }
+
+    @Test func `are refused by a packet that cannot hold them`() {
+        let other = Blobs.packet.split(separator: "dc:").joined(separator: "other:")
+            .split(separator: "xmlns:dc=").joined(separator: "xmlns:other=")
+
+        #expect(XMPFields.storing([.title: "A"], in: Array("no packet".utf8)) == nil)
+        #expect(XMPFields.storing([.title: "A"], in: Array(other.utf8)) == nil)
+    }
+
+    @Test func `find the fields that IPTC repeats`() {
+        let blob = Blobs.iptc([(116, "(c)")])
+
+        #expect(MetadataField.allCases.filter { $0.isStored(inIPTC: blob) } == [.copyright])
+    }
+}
