@@ -49,8 +49,10 @@ let plainC: [LinkerSetting] =
 /// - Parameters:
 ///   - base: the room whose codec and shim it stands on, if any.
 ///   - hasBoxes: whether the format is one of the ISO base media format.
+///   - hasPalettes: whether the encoder reduces colors.
 func room(
-    _ name: String, _ format: String, on base: String? = nil, hasBoxes: Bool = false, libraries: [String] = []
+    _ name: String, _ format: String, on base: String? = nil, hasBoxes: Bool = false, hasPalettes: Bool = false,
+    libraries: [String] = []
 ) -> (
     product: Product, codec: Target.Dependency, targets: [Target]
 ) {
@@ -65,6 +67,7 @@ func room(
     let codec = Target.target(
         name: "\(name)Codec",
         dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
+            + (hasPalettes ? ["Palettes"] : [])
             + shim.map { .target(name: $0.name) }
             + (base.map { [.target(name: "\($0)Codec"), .target(name: "\($0)Shim")] } ?? []),
         path: "Plugins/\(name)/Codec", swiftSettings: lean)
@@ -81,11 +84,11 @@ func room(
 let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
-    room("PNG", "png", libraries: ["png", "isal", "z", "deflate"]),
+    room("PNG", "png", hasPalettes: true, libraries: ["png", "isal", "z", "deflate"]),
     room("APNG", "apng", on: "PNG"),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: "WebP"),
-    room("GIF", "gif"),
+    room("GIF", "gif", hasPalettes: true),
     room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
     room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
 ]
@@ -210,6 +213,8 @@ let package = Package(
         .target(
             name: "ISOBoxes", dependencies: ["CoderPluginKit", "ImageModel"], path: "Plugins/ISOBoxes",
             swiftSettings: lean),
+        // what the rooms PNG and GIF do alike: few colors for many, dithering
+        .target(name: "Palettes", path: "Plugins/Palettes", swiftSettings: lean),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", dependencies: ["JSONModel"], swiftSettings: lean),
         .plugin(
@@ -257,7 +262,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CodecTests",
-            dependencies: ["CoderPluginKit", "ImageModel", "TestSupport", "GIFShim"] + rooms.map { $0.codec },
+            dependencies: ["CoderPluginKit", "ImageModel", "Palettes", "TestSupport", "GIFShim"]
+                + rooms.map { $0.codec },
             swiftSettings: strict),
         // libwebp's player, the second opinion on composited frames
         .target(
@@ -347,7 +353,9 @@ if let only = Context.environment["CODERHOST_TESTS"]?.split(separator: ",") {
 // CODERHOST_LOCAL=1 leaves out the network stack and the tests, so that `make run` builds in a third of the time.
 if Context.environment["CODERHOST_LOCAL"] != nil {
     let network: Set = ["ImageLoading", "CoderHostFetch", "LoadingProver", "LoadingTestSupport"]
-    let others: Set = ["TestSupport", "FuzzTargets", "FuzzDriver", "ExampleMosaic", "CContentCheck", "GIFShim", "WebPPlayerShim"]
+    let others: Set = [
+        "TestSupport", "FuzzTargets", "FuzzDriver", "ExampleMosaic", "CContentCheck", "GIFShim", "WebPPlayerShim",
+    ]
     let left = network.union(others)
     package.dependencies = []
     package.targets.removeAll { $0.type == .test || left.contains($0.name) }

@@ -39,6 +39,7 @@ package struct XMPTexts {
     /// Data sets of the IIM application record.
     private static let dataSets: [UInt8: (name: String, form: Form)] = [
         5: ("dc:title", .language), 25: ("dc:subject", .bag), 40: ("photoshop:Instructions", .simple),
+        55: ("photoshop:DateCreated", .simple),
         80: ("dc:creator", .sequence), 85: ("photoshop:AuthorsPosition", .simple), 90: ("photoshop:City", .simple),
         95: ("photoshop:State", .simple), 101: ("photoshop:Country", .simple),
         103: ("photoshop:TransmissionReference", .simple), 105: ("photoshop:Headline", .simple),
@@ -87,7 +88,7 @@ package struct XMPTexts {
             case (1, 0), (2, 0): break
             default:
                 if record == 2, let (name, form) = Self.dataSets[number], let value = Self.value(data, isUTF8: isUTF8) {
-                    add(name, form, value)
+                    add(name, form, number == 55 ? Self.date(value) : value)
                     isTaken = true
                 } else if !left.contains("\(record):\(number)") {
                     left.append("\(record):\(number)")
@@ -96,6 +97,12 @@ package struct XMPTexts {
         }
         if bytes[min(offset, bytes.count)...].contains(where: { $0 != 0 }) { left.append("bytes behind a damaged one") }
         return (left, isTaken)
+    }
+
+    /// Returns `2026-01-31` for `20260131`; other text stays.
+    private static func date(_ text: String) -> String {
+        guard text.utf8.count == 8, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return text }
+        return "\(text.prefix(4))-\(text.dropFirst(4).prefix(2))-\(text.suffix(2))"
     }
 
     /// Returns a text that XML can hold; bytes that are not UTF-8 count as Latin-1.

@@ -1,6 +1,7 @@
 import CoderPluginKit
 import Glibc
 import ImageModel
+import Palettes
 import Testing
 
 @testable import GIFCodec
@@ -68,10 +69,10 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
         (255, 100),
     ])
     func `places grays like CIE`(_ gray: Int, _ lightness: Double) {
-        let point = ColorMetric.perceptual.point(packed(gray, gray, gray))
-        let white = ColorMetric.perceptual.point(packed(255, 255, 255))
+        let point = ColorMetric.perceptual.point(packed(gray, gray, gray)).place
+        let white = ColorMetric.perceptual.point(packed(255, 255, 255)).place
         #expect(abs(Double(point.x / white.x) * 100 - lightness) < 2)
-        let black = ColorMetric.perceptual.point(packed(0, 0, 0))
+        let black = ColorMetric.perceptual.point(packed(0, 0, 0)).place
         #expect(abs(point.y - black.y) < 0.1 && abs(point.z - black.z) < 0.1)
     }
 
@@ -82,7 +83,7 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
     ])
     func `places primaries at their hues`(_ color: UInt32, _ hue: Double) {
         let (point, gray) = (
-            ColorMetric.perceptual.point(color | 0xFF00_0000), ColorMetric.perceptual.point(packed(0, 0, 0))
+            ColorMetric.perceptual.point(color | 0xFF00_0000).place, ColorMetric.perceptual.point(packed(0, 0, 0)).place
         )
         let degrees = atan2(Double(point.z - gray.z), Double(point.y - gray.y)) * 180 / .pi
         #expect(abs((degrees - hue + 540).truncatingRemainder(dividingBy: 360) - 180) < 3)
@@ -101,7 +102,7 @@ private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 
     ) {
         let metric = distance.metric
         let far = lattice.filter { color in
-            let (point, key) = (metric.point(color), metric.key(color))
+            let (point, key) = (metric.point(color).place, metric.key(color))
             return (0..<3).contains { abs(point[$0] - Float(key >> ($0 * 8) & 0xFF)) > 0.51 } || key >> 24 != 255
         }
         #expect(far == [])

@@ -228,6 +228,18 @@ import Testing
         #expect(damaged.documents[0]["error"]["code"].text == "truncated")
     }
 
+    /// AVIF stores the matrix of its samples even if the source describes no colors (code points 2/2/6).
+    @Test func `does not warn about an untagged image and its AVIF`() throws {
+        let made = try Tool.run("convert", image("f.png"), "-o", place.file("untagged.avif"))
+        try #require(made.status == 0, "\(made.stderr)")
+
+        let result = try compare(image("f.png"), "untagged.avif", "--json")
+
+        #expect(result.stderr.isEmpty && result.documents[0]["warnings"].list.isEmpty, "\(result.stdout)")
+        let info = try Tool.run("info", "--json", place.file("untagged.avif")).documents[0]
+        #expect(!info["color_profile"].exists || info["color_profile"].text == nil)
+    }
+
     @Test func `warns about different color profiles`() throws {
         let result = try compare(image("icc-wide.png"), image("icc-srgb-like.png"))
 

@@ -20,6 +20,7 @@ public final class PNGEncoder: RowEncoder {
 
     public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
         let native = info.nativeFormat
+        if try PaletteSettings(options).isWanted { return native.hasTransparency ? [.rgba8] : [.rgb8, .rgba8] }
         let isGray = native.channels == .gray || native.channels == .grayAlpha
         var formats = Self.takes(native) ? [native] : []
         for bits in native.bits > 8 ? [16, 8] : [8] {
@@ -57,10 +58,28 @@ public final class PNGEncoder: RowEncoder {
         }
         if isWritten { throw .unsupported("a second frame in a still PNG") }
         isWritten = true
+        let settings = try PaletteSettings(options)
+        if settings.isIdle { host.warn("png.dither has no effect without png.colors or png.quality-range") }
+        guard settings.isWanted else { return try write(surface, info, wantsPalette: wantsPalette, to: sink) }
+        let needed = surface.size.width.multipliedReportingOverflow(by: 4 * surface.size.height)
+        try host.reserve(bytes: needed.overflow ? .max : needed.partialValue)
+        switch try ColorReducer(settings, host).reduce(surface) {
+        case .unchanged: try write(surface, info, wantsPalette: true, to: sink)
+        case .reduced(let copy): try write(Surface(copy), info, wantsPalette: true, to: sink)
+        case .trueColor: try write(surface, info, wantsPalette: wantsPalette, to: sink)
+        }
+        try host.reserve(bytes: -needed.partialValue)
+    }
 
+    private var wantsPalette: Bool { options.bool("png.palette") == true }
+
+    private func write(
+        _ surface: borrowing Surface, _ info: ImageInfo, wantsPalette: Bool, to sink: ByteSink
+    ) throws(CoderError) {
         let effort = try StillEffort(options)
         let compressor = try RowCompressor()
-        let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
+        let chooser = SampleChooser(
+            options: options, effort: effort, wantsPalette: wantsPalette, blobs: blobs, host: host)
         let choice = try chooser.choose(for: surface, info, compressor)
         try writePreamble(info, choice, to: sink)
         if isInterlaced {
@@ -82,7 +101,9 @@ public final class PNGEncoder: RowEncoder {
             throw CoderError(.misuse, "the frame does not fit the image")
         }
         let effort = try StillEffort(options)
-        let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
+        let isReduced = try PaletteSettings(options).isWanted
+        let chooser = SampleChooser(
+            options: options, effort: effort, wantsPalette: wantsPalette || isReduced, blobs: blobs, host: host)
         let choice = try chooser.plain(info.nativeFormat)
         if isInterlaced { throw .refused("an interlaced PNG needs the whole image at once") }
         if chooser.needsWholeImage { throw .refused("these options need the whole image at once") }

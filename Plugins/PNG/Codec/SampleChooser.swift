@@ -5,6 +5,8 @@ internal import ImageModel
 struct SampleChooser {
     let options: CoderOptions
     let effort: StillEffort
+    /// Whether the image gets a palette if it has few colors.
+    let wantsPalette: Bool
     let blobs: [MetadataBlob]
     let host: HostServices
 
@@ -15,7 +17,7 @@ struct SampleChooser {
     }
 
     /// Whether the choice depends on all pixels.
-    var needsWholeImage: Bool { effort.reducesSamples || options.bool("png.palette") == true }
+    var needsWholeImage: Bool { effort.reducesSamples || wantsPalette }
 
     /// Returns the sample form of the input.
     func plain(_ format: PixelFormat) throws(CoderError) -> Choice {
@@ -41,8 +43,7 @@ struct SampleChooser {
             if survey.isOpaque { plain.layout.colorType &= ~4 }
             if survey.isDoubled { plain.layout.depth = 8 }
         }
-        let isWanted = options.bool("png.palette") == true
-        guard isColor, format.bits == 8, isWanted || effort.reducesSamples else { return plain }
+        guard isColor, format.bits == 8, wantsPalette || effort.reducesSamples else { return plain }
         let palette = try GrowingPalette(hasHole: false)
         let all = PixelRect(surface.size)
         guard try palette.add(surface, all, isOpaque: !format.hasTransparency, host: host) else { return plain }
@@ -50,7 +51,7 @@ struct SampleChooser {
         let indexed = Choice(
             layout: RowCompressor.Layout(colorType: 3, depth: palette.depth), palette: palette,
             filters: try filters(isIndexed: true))
-        if isWanted { return indexed }
+        if wantsPalette { return indexed }
         // PLTE and tRNS, each with its chunk overhead.
         let extra = palette.entries.count + 24
         let isSmaller =

@@ -210,7 +210,7 @@ final class FrameCompositor {
         }
     }
 
-    /// Copies the part of a frame that lies on the blank area, and returns the parts that must be drawn.
+    /// Copies the part of a frame on the blank area, and returns the parts that must be drawn.
     private func copyOntoBlank(_ pixels: PixelBuffer, _ frame: FrameInfo, _ visible: PixelRect) -> [PixelRect] {
         let inner = visible.intersection(blank)
         if inner.isEmpty { return [visible] }

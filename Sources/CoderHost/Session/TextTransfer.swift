@@ -1,7 +1,7 @@
 import ImageModel
 import PluginRuntime
 
-/// Moves texts and IPTC records that a format cannot store into its XMP packet, and names what is lost.
+/// Moves texts and IPTC records that a format cannot store into its XMP packet, and names the losses.
 struct TextTransfer {
     private var texts = XMPTexts()
     private var taken: Set<MetadataBlob.Kind> = []

@@ -30,6 +30,9 @@ package struct EncodingSwitches {
             help:
                 "dithering method: none, ordered, diffusion, auto (default: the coder's)"),
         OptionSpecification(
+            "--quality-range", value: "RANGE",
+            help: "MIN-MAX: fewest colors for MAX, true color below MIN (default: none)"),
+        OptionSpecification(
             "--distance", value: "HOW",
             help: "color distance for the palette: rgb, perceptual (default: the coder's)"),
         .coderOption,
@@ -58,7 +61,7 @@ package struct EncodingSwitches {
         maxFileSize = try arguments.byteCount("--target-size")
         embedsThumbnail = arguments.has("--embed-thumbnail")
         dynamicRange = try arguments.choice("--dynamic-range", DynamicRange.self) ?? .automatic
-        named = ["colors", "dither", "distance"].compactMap { name in
+        named = ["colors", "dither", "quality-range", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
         }
         var raw: [(key: String, text: String)] = []

@@ -20,7 +20,9 @@ import Testing
 
     private static let record: [UInt8] =
         [0x1C, 1, 90, 0, 3, 0x1B, 0x25, 0x47, 0x1C, 2, 5, 0, 4] + Array("Sk\u{E5}".utf8) + [0x1C, 2, 25, 0, 3]
-        + Array("sea".utf8) + [0x1C, 2, 25, 0, 3] + Array("sky".utf8) + [0x1C, 2, 55, 0, 8] + Array("20260101".utf8)
+        + Array("sea".utf8) + [0x1C, 2, 25, 0, 3] + Array("sky".utf8) + [0x1C, 2, 55, 0, 8] + Array("20260131".utf8) + [
+            0x1C, 2, 60, 0, 1, 0x31,
+        ]
 
     private func image(_ blobs: [MetadataBlob]) throws -> DecodedImage {
         let plain = try Bench.manager.decode(Bench.source(Fixture.named("images/f.png")))
@@ -81,12 +83,13 @@ import Testing
             let packet = String(decoding: try #require(try Bench.decode(bytes).blob(.xmp)), as: UTF8.self)
             #expect(packet.contains("Sk\u{E5}</rdf:li></rdf:Alt></dc:title>"))
             #expect(packet.contains("<rdf:Bag><rdf:li>sea</rdf:li><rdf:li>sky</rdf:li></rdf:Bag></dc:subject>"))
-            #expect(warnings == ["the format stores iptc metadata as XMP, without a place for 2:55: left out"])
+            #expect(packet.contains("<photoshop:DateCreated>2026-01-31</photoshop:DateCreated>"))
+            #expect(warnings == ["the format stores iptc metadata as XMP, without a place for 2:60: left out"])
         }
     }
 
     @Test func `is named if an IPTC record has no text`() throws {
-        for record in [[0x1C, 2, 55, 0, 1, 0x31], [1, 2, 3], [0x1C, 2, 5, 0xFF, 0xFF, 0]] as [[UInt8]] {
+        for record in [[0x1C, 2, 60, 0, 1, 0x31], [1, 2, 3], [0x1C, 2, 5, 0xFF, 0xFF, 0]] as [[UInt8]] {
             let warnings = try Bench.encode(image([MetadataBlob(.iptc, record)]), to: "webp").warnings
             #expect(warnings == ["the format cannot store iptc metadata: it is left out"])
         }

@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// A rectangle by its sides, all inclusive.
 struct ChangedRect: Equatable {
     var left, top, right, bottom: Int

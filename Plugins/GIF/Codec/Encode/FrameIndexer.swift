@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// Assigns indices to the pixels of a frame and finds the rectangle to draw.
 enum FrameIndexer {
     /// For a palette that contains the color of every changed pixel.

@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// Keys of the source and the shown pixels, for the pixels that change.
 ///
 /// Separate from ``FrameCanvas``, since most frames need no keys.

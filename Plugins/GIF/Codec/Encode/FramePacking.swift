@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import Palettes
 
 /// Packs the indices of one frame.
 struct FramePacking {

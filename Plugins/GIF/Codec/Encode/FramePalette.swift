@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// The colors of one frame, and the search for a pixel's color.
 struct FramePalette {
     var table: ColorTable

@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import Palettes
 
 /// Writes frames one after another, each as the rectangle that changes.
 struct FrameStream {

@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import Palettes
 
 /// Writes the blocks of a GIF in order, and later updates delays and colors that were not known yet.
 struct GIFOutput {

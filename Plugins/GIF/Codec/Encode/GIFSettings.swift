@@ -1,4 +1,5 @@
 internal import ImageModel
+internal import Palettes
 
 /// The GIF options that the caller can set.
 struct GIFSettings {

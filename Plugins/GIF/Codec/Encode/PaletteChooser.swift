@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// Chooses by result: exact for few colors, the global palette while it is good, otherwise a local one.
 struct PaletteChooser {
     /// The squared error that each byte of a palette must save, in mean errors of a pixel.
@@ -39,12 +41,12 @@ struct PaletteChooser {
     ) -> FramePalette {
         count(canvas, rect)
         let counted = histogram.points()
-        let pixels = max(1, counted.reduce(0) { $0 + $1.w })
+        let pixels = max(1, counted.reduce(0) { $0 + $1.weight })
         guard let global else { return first(counted, pixels, needsSkip: hasLater || canvas.transparency.isInSource) }
         let limit = min(settings.colors, 255)
         if settings.palette != .global, isExact, histogram.isExact, counted.count <= limit {
             var table = ColorTable([ColorTable.transparent])
-            for point in counted { _ = table.index(adding: Quantizer.color(point)) }
+            for point in counted { _ = table.index(adding: point.color) }
             return FramePalette(table: table, isGlobal: false)
         }
         let points = metric.points(counted)
@@ -77,14 +79,14 @@ struct PaletteChooser {
     }
 
     /// Returns the colors of the first frame, which become the global palette.
-    private mutating func first(_ points: [SIMD4<Float>], _ pixels: Float, needsSkip: Bool) -> FramePalette {
+    private mutating func first(_ points: [ColorPoint], _ pixels: Float, needsSkip: Bool) -> FramePalette {
         var table = ColorTable()
         // An opaque frame of 256 colors stays exact, even if later frames then cannot leave pixels out.
         let fits = histogram.isExact && points.count <= settings.colors
         let goesWithout = points.count == 256 && fits && settings.palette != .global
         if needsSkip, !(goesWithout && !hasHoles) { _ = table.index(adding: ColorTable.transparent) }
         if fits, points.count + table.colors.count <= 256 {
-            for point in points { _ = table.index(adding: Quantizer.color(point)) }
+            for point in points { _ = table.index(adding: point.color) }
             return FramePalette(table: table, isGlobal: true)
         }
         let limit = min(settings.colors, 256 - table.colors.count)

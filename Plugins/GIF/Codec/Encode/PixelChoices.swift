@@ -1,3 +1,5 @@
+internal import Palettes
+
 /// The alternative indices of a pixel, and their errors.
 struct PixelChoices {
     /// If more pixels than this stay, runs of omitted pixels are longer than runs of a color. Measured.

@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import Palettes
 
 /// Reads rows of a surface as colors of a ``ColorTable``.
 enum PixelRows {

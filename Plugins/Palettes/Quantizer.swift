@@ -3,7 +3,7 @@
 ///
 /// - Source: the split of Wu, "Color quantization by dynamic programming and principal analysis", 1992, on lists of
 ///   points; the moves of Lloyd, "Least squares quantization in PCM", 1982.
-enum Quantizer {
+package enum Quantizer {
     private static let buckets = 64
 
     private struct Box {
@@ -17,10 +17,10 @@ enum Quantizer {
     /// Returns at most `limit` colors for these points, and the remaining squared error.
     ///
     /// - Parameter points: in the space of the metric.
-    static func palette(
-        _ points: [SIMD4<Float>], limit: Int, rounds: Int, _ metric: ColorMetric
+    package static func palette(
+        _ points: [ColorPoint], limit: Int, rounds: Int, _ metric: ColorMetric
     ) -> (colors: [UInt32], error: Float) {
-        var centers: [SIMD4<Float>]
+        var centers: [ColorPoint]
         if points.count <= limit {
             centers = points
         } else {
@@ -32,12 +32,7 @@ enum Quantizer {
         return (colors, ColorKernels.error(of: colors, points, metric))
     }
 
-    static func color(_ point: SIMD4<Float>) -> UInt32 {
-        func byte(_ value: Float) -> UInt32 { UInt32(max(0, min(255, value)).rounded()) }
-        return byte(point.x) | byte(point.y) << 8 | byte(point.z) << 16 | 0xFF00_0000
-    }
-
-    private static func split(_ all: [SIMD4<Float>], limit: Int) -> [SIMD4<Float>] {
+    private static func split(_ all: [ColorPoint], limit: Int) -> [ColorPoint] {
         var points = all
         var boxes = [measured(points, 0..<points.count)]
         while boxes.count < limit {
@@ -46,7 +41,7 @@ enum Quantizer {
             let box = boxes[best]
             if box.gain <= 0 { break }
             var middle = box.points.lowerBound
-            for index in box.points where points[index][box.axis] < box.place {
+            for index in box.points where points[index].place[box.axis] < box.place {
                 points.swapAt(index, middle)
                 middle += 1
             }
@@ -54,52 +49,47 @@ enum Quantizer {
             boxes.append(measured(points, middle..<box.points.upperBound))
         }
         return boxes.map { box in
-            var sum = SIMD4<Float>.zero
-            for index in box.points { sum += weighted(points[index]) }
-            var mean = sum / sum.w
-            mean.w = sum.w
-            return mean
+            var sum = ColorPoint(place: .zero)
+            for index in box.points { sum.add(points[index].place, points[index].weight) }
+            var mean = sum.place / sum.weight
+            // Rounding would make colors of equal alpha differ.
+            let alpha = points[box.points.lowerBound].place.w
+            if box.points.allSatisfy({ points[$0].place.w == alpha }) { mean.w = alpha }
+            return ColorPoint(place: mean, weight: sum.weight)
         }
-    }
-
-    /// Returns a point times its weight; the weight stays.
-    private static func weighted(_ point: SIMD4<Float>) -> SIMD4<Float> {
-        var result = point * point.w
-        result.w = point.w
-        return result
     }
 
     /// Returns a box with its best cut.
-    private static func measured(_ points: [SIMD4<Float>], _ range: Range<Int>) -> Box {
+    private static func measured(_ points: [ColorPoint], _ range: Range<Int>) -> Box {
         var box = Box(points: range)
         if range.count < 2 { return box }
-        var (low, high) = (points[range.lowerBound], points[range.lowerBound])
+        var (low, high) = (points[range.lowerBound].place, points[range.lowerBound].place)
         for index in range {
-            low.replace(with: points[index], where: points[index] .< low)
-            high.replace(with: points[index], where: points[index] .> high)
+            low.replace(with: points[index].place, where: points[index].place .< low)
+            high.replace(with: points[index].place, where: points[index].place .> high)
         }
         // Sums around the center of the box: around black, rounding would hide the difference of squares.
-        var middle = (low + high) / 2
-        middle.w = 0
+        let middle = (low + high) / 2
         let scale = (high - low).replacing(with: 1, where: high .== low) / Float(buckets)
-        var whole = SIMD4<Float>.zero
-        var sums = [SIMD4<Float>](repeating: .zero, count: 3 * buckets)
+        let axes = high.w > low.w ? 4 : 3
+        var whole = ColorPoint(place: .zero)
+        var sums = [ColorPoint](repeating: whole, count: axes * buckets)
         for index in range {
-            let place = (points[index] - low) / scale
-            let sum = weighted(points[index] - middle)
-            whole += sum
-            sums[min(Int(place.x), buckets - 1)] += sum
-            sums[buckets + min(Int(place.y), buckets - 1)] += sum
-            sums[2 * buckets + min(Int(place.z), buckets - 1)] += sum
+            let place = (points[index].place - low) / scale
+            let (offset, weight) = (points[index].place - middle, points[index].weight)
+            whole.add(offset, weight)
+            for axis in 0..<axes { sums[axis * buckets + min(Int(place[axis]), buckets - 1)].add(offset, weight) }
         }
         let before = gain(whole)
-        for axis in 0..<3 where high[axis] > low[axis] {
-            var below = SIMD4<Float>.zero
+        for axis in 0..<axes where high[axis] > low[axis] {
+            var below = ColorPoint(place: .zero)
             for place in 0..<buckets - 1 {
-                if sums[axis * buckets + place].w == 0 { continue }
-                below += sums[axis * buckets + place]
-                let above = whole - below
-                if above.w < 0.5 { break }
+                let sum = sums[axis * buckets + place]
+                if sum.weight == 0 { continue }
+                below.place += sum.place
+                below.weight += sum.weight
+                let above = ColorPoint(place: whole.place - below.place, weight: whole.weight - below.weight)
+                if above.weight < 0.5 { break }
                 let gained = gain(below) + gain(above) - before
                 if gained > box.gain {
                     box.gain = gained
@@ -110,7 +100,7 @@ enum Quantizer {
         }
         // Rounding may put all points on one side of the cut.
         if box.gain > 0 {
-            let lower = range.count { points[$0][box.axis] < box.place }
+            let lower = range.count { points[$0].place[box.axis] < box.place }
             if lower == 0 || lower == range.count { box.gain = 0 }
         }
         return box
@@ -118,7 +108,17 @@ enum Quantizer {
 
     /// Returns the square of a sum over its weight: the part of the sum of squares that a mean removes.
     @inline(__always)
-    private static func gain(_ sum: SIMD4<Float>) -> Float {
-        (sum.x * sum.x + sum.y * sum.y + sum.z * sum.z) / sum.w
+    private static func gain(_ sum: ColorPoint) -> Float {
+        let squares = sum.place * sum.place
+        return (squares.x + squares.y + squares.z + squares.w) / sum.weight
+    }
+}
+
+extension ColorPoint {
+    /// Adds a place as often as its weight.
+    @inline(__always)
+    fileprivate mutating func add(_ place: SIMD4<Float>, _ weight: Float) {
+        self.place += place * weight
+        self.weight += weight
     }
 }

@@ -1,29 +1,29 @@
 /// Finds the nearest of up to 256 colors exactly. Each cell of the color cube lists its possible nearest colors.
 ///
 /// Distances are those between keys of a ``ColorMetric``.
-@safe final class NearestColors {
+@safe package final class NearestColors {
     /// Cells of 8 × 8 × 8 colors.
     private static let cells = 1 << 15
 
-    let colors: [UInt32]
-    private let metric: ColorMetric
+    package let colors: [UInt32]
+    @usableFromInline let metric: ColorMetric
     /// The squared error by which ``candidates(for:_:)`` may exceed the nearest color.
-    let margin: Int32
+    package let margin: Int32
     private let lanes: ColorLanes
-    private let packed: UnsafeMutablePointer<UInt32>
+    @usableFromInline let packed: UnsafeMutablePointer<UInt32>
     /// The start of a cell's list; -1 if it was not made yet. A list has the number of possible nearest colors less 1,
     /// the number of colors within the margin less 1, and then their indices.
-    private let starts: UnsafeMutablePointer<Int32>
-    private var lists: UnsafeMutablePointer<UInt8>
+    @usableFromInline let starts: UnsafeMutablePointer<Int32>
+    @usableFromInline var lists: UnsafeMutablePointer<UInt8>
     private var used = 0
     private var capacity = 1 << 16
 
-    init(_ colors: [UInt32], margin: Int32, _ metric: ColorMetric) {
+    package init(_ colors: [UInt32], margin: Int32, _ metric: ColorMetric) {
         self.colors = colors
         self.metric = metric
         self.margin = margin
         let keys = colors.map(metric.key)
-        lanes = ColorLanes(keys.map(ColorKernels.point))
+        lanes = ColorLanes(keys.map { ColorPoint($0) })
         unsafe packed = .allocate(capacity: 256)
         unsafe packed.initialize(repeating: 0, count: 256)
         for (index, key) in keys.enumerated() { unsafe packed[index] = key }
@@ -38,8 +38,8 @@
         unsafe lists.deallocate()
     }
 
-    @inline(__always)
-    static func distance(_ a: UInt32, _ b: UInt32) -> Int32 {
+    @inlinable @inline(__always)
+    package static func distance(_ a: UInt32, _ b: UInt32) -> Int32 {
         let red = Int32(truncatingIfNeeded: a & 0xFF) &- Int32(truncatingIfNeeded: b & 0xFF)
         let green = Int32(truncatingIfNeeded: a >> 8 & 0xFF) &- Int32(truncatingIfNeeded: b >> 8 & 0xFF)
         let blue = Int32(truncatingIfNeeded: a >> 16 & 0xFF) &- Int32(truncatingIfNeeded: b >> 16 & 0xFF)
@@ -47,12 +47,12 @@
     }
 
     /// Returns the index of the color nearest to an RGB color.
-    @inline(__always)
-    func index(nearestTo color: UInt32) -> UInt8 { nearest(metric.key(color)).index }
+    @inlinable @inline(__always)
+    package func index(nearestTo color: UInt32) -> UInt8 { nearest(metric.key(color)).index }
 
     /// Returns the index of the color nearest to a key, and its squared distance.
-    @inline(__always)
-    func nearest(_ color: UInt32) -> (index: UInt8, distance: Int32) {
+    @inlinable @inline(__always)
+    package func nearest(_ color: UInt32) -> (index: UInt8, distance: Int32) {
         let list = unsafe list(of: color)
         var best = unsafe list[2]
         var least = unsafe Self.distance(color, packed[Int(best)])
@@ -68,8 +68,8 @@
     }
 
     /// Calls `body` with every color within `limit` of this one, limited to the margin above the nearest.
-    @inline(__always)
-    func candidates(for color: UInt32, limit: Int32, _ body: (UInt8, Int32) -> Void) {
+    @inlinable @inline(__always)
+    package func candidates(for color: UInt32, limit: Int32, _ body: (UInt8, Int32) -> Void) {
         let list = unsafe list(of: color)
         for place in 0...Int(unsafe list[1]) {
             let index = unsafe list[2 + place]
@@ -78,8 +78,8 @@
         }
     }
 
-    @inline(__always)
-    private func list(of color: UInt32) -> UnsafePointer<UInt8> {
+    @inlinable @inline(__always)
+    func list(of color: UInt32) -> UnsafePointer<UInt8> {
         let red = color >> 3 & 0x1F
         let green = color >> 6 & 0x3E0
         let blue = color >> 9 & 0x7C00
@@ -88,8 +88,8 @@
         return unsafe UnsafePointer(lists + Int(starts[cell]))
     }
 
-    @inline(never)
-    private func makeList(_ cell: Int) {
+    @usableFromInline @inline(never)
+    func makeList(_ cell: Int) {
         let low = SIMD4<Float>(Float((cell & 31) * 8), Float((cell >> 5 & 31) * 8), Float((cell >> 10) * 8), 0)
         let high = low + 7
         unsafe withUnsafeTemporaryAllocation(of: Float.self, capacity: 256) { nearest in

@@ -5,22 +5,23 @@
 /// in squared errors. The roots do not start at 0, where they would separate indistinguishable shades of black.
 ///
 /// - Source: roots and matrices of Ottosson, "A perceptual color space for image processing", 2020.
+@usableFromInline
 struct PerceivedColors: Sendable {
     /// The position of black, so that every color fits 0 … 255: blue is farther from gray than yellow.
-    private static let gray = SIMD4<Float>(0, 128, 148, 0)
+    @inlinable static var gray: SIMD4<Float> { SIMD4(0, 128, 148, 0) }
     /// The lightness of white, and the scale of the two colors, as large as 8 bits allow.
     private static let scale: (lightness: Float, color: Float) = (180, 365)
     /// Added to the light of each cone; makes black about as coarse as CIE L*.
     private static let darkness: Double = 0.004
-    private static let steps = 4096
+    @inlinable static var steps: Int { 4096 }
 
     /// The light of each cone for a value of red, then of green, then of blue.
-    private let light: [SIMD4<Float>]
+    @usableFromInline let light: [SIMD4<Float>]
     /// The linear light of sRGB values.
     private let linear: [Float]
     /// The roots of the cones' light, in steps.
-    private let roots: [Float]
-    private let red, green, blue: SIMD4<Float>
+    @usableFromInline let roots: [Float]
+    @usableFromInline let red, green, blue: SIMD4<Float>
 
     init() {
         // Linear light of sRGB values (IEC 61966-2-1).
@@ -47,26 +48,26 @@ struct PerceivedColors: Sendable {
         blue = SIMD4(-0.0040720468, 0.4505937099, -0.8086757660, 0) * scale
     }
 
-    /// Returns the position of a color between whole values; its weight stays.
-    func point(_ color: SIMD4<Float>) -> SIMD4<Float> {
+    /// Returns the position of a color between whole values; its alpha stays.
+    func place(ofColor color: SIMD4<Float>) -> SIMD4<Float> {
         var cones = SIMD4<Float>.zero
         for channel in 0..<3 {
             let low = min(Int(color[channel]), 254)
             let (below, above) = (light[channel << 8 | low], light[channel << 8 | low + 1])
             cones += below + (above - below) * (color[channel] - Float(low))
         }
-        var point = place(cones)
-        point.w = color.w
-        return point
+        var place = self.place(cones)
+        place.w = color.w
+        return place
     }
 
     /// Returns the position of a color, rounded to 8 bits.
-    @inline(__always)
+    @inlinable @inline(__always)
     func key(_ color: UInt32) -> UInt32 {
         let cones =
             light[Int(color & 0xFF)] + light[Int(256 | color >> 8 & 0xFF)] + light[Int(512 | color >> 16 & 0xFF)]
         // Vector conversions are slow.
-        let place = place(cones).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255)) + 0.5
+        let place = self.place(cones).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255)) + 0.5
         return UInt32(place.x) | UInt32(place.y) << 8 | UInt32(place.z) << 16 | 0xFF00_0000
     }
 
@@ -86,14 +87,14 @@ struct PerceivedColors: Sendable {
 
     // MARK: Parts
 
-    @inline(__always)
-    private func place(_ cones: SIMD4<Float>) -> SIMD4<Float> {
+    @inlinable @inline(__always)
+    func place(_ cones: SIMD4<Float>) -> SIMD4<Float> {
         let (long, medium, short) = (root(cones.x), root(cones.y), root(cones.z))
         return red * long + green * medium + blue * short + Self.gray
     }
 
-    @inline(__always)
-    private func root(_ cone: Float) -> Float {
+    @inlinable @inline(__always)
+    func root(_ cone: Float) -> Float {
         let place = cone * Float(Self.steps)
         let step = Int(place)
         return roots[step] + (roots[step + 1] - roots[step]) * (place - Float(step))
