@@ -51,6 +51,19 @@ import Testing
         #expect(try warnings(embedded).isEmpty)
     }
 
+    @Test func `are described by the XMP of a rewrite only if they fit it`() throws {
+        let told = "the XMP describes a gain map or other images: these properties are left out"
+        for (name, options, isKept) in [
+            ("o.jpg", ["--optimize"], true), ("r.jpg", ["--rotate", "180"], false),
+            ("s.jpg", ["--strip", "other"], false),
+        ] {
+            let result = try Tool.run(["rewrite", gainMap, "-o", name, "--json"] + options, directory: place.path)
+            #expect(try warnings(result).contains(told) == !isKept, "\(name)")
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(place.path)/\(name)"))
+            #expect((bytes.range(of: Data("hdrgm:Version".utf8)) != nil) == isKept, "\(name)")
+        }
+    }
+
     @Test func `keep their metadata in a rewrite, with a warning`() throws {
         let position = "item 2 keeps its metadata (gps): only the first image is changed"
         #expect(try warnings(try tool("rewrite", file, "--strip", "gps", "-o", "x.jpg", "--json")) == [position])

@@ -27,6 +27,9 @@ extension FuzzTarget {
 
     static let xmp = FuzzTarget("xmp", seeds: xmps, mutator: nil) { bytes throws(Finding) in
         if XMPPosition.removing(bytes).count > bytes.count { throw Finding("removing the place makes XMP longer") }
+        let alone = XMPFurtherImages.removing(bytes)
+        if alone.count > bytes.count { throw Finding("removing further images makes XMP longer") }
+        if XMPFurtherImages.removing(alone) != alone { throw Finding("further images are still there") }
         let before = XMPOrientation.read(bytes)
         for orientation in Orientation.allCases {
             let changed = XMPOrientation.replacing(bytes, with: orientation)
