@@ -12,6 +12,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var background = RGBAColor.white
     /// Whether to write only the first frame of an animation.
     public var firstFrameOnly = false
+    /// The frames of an animation to write.
+    public var frames = FrameSelection()
     /// Whether to embed a thumbnail if the format supports it.
     public var embedsThumbnail = false
     /// Options for the coder.
