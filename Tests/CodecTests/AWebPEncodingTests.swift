@@ -248,12 +248,33 @@ private func wandering(_ index: Int, _ x: Int, _ y: Int, square: [UInt8], ground
             wandering($0, $1 / 2, $2 / 2, square: [200, 40, 40, 255], ground: [UInt8($1 * 3), UInt8($2 * 4), 90, 255])
         }
         let lossy = try encode(shown, size, ["quality": .real(95)])
-        let mixed = try encode(shown, size, ["quality": .real(95), "awebp.mixed": .bool(true)])
+        let mixed = try encode(shown, size, ["quality": .real(95), "awebp.mixed": .string("yes")])
         #expect(try decoder(lossy).readHeader().isLossy && mixed.count <= lossy.count)
         for (seen, image) in zip(try play(lossy), shown) {
             let off = zip(seen, image.pixels).map { abs(Int($0) - Int($1)) }
             #expect(off.reduce(0, +) < 3 * off.count)
         }
+    }
+
+    @Test func `codes frames of few colors without loss if that is smaller`() throws {
+        let size = PixelSize(64, 48)
+        let few = images(4, size) {
+            wandering(
+                $0, $1, $2, square: [250, 20, 20, 255],
+                ground: $1 / 8 % 2 == $2 / 8 % 2 ? [0, 0, 90, 255] : [255, 255, 255, 255])
+        }
+        let many = images(4, size) {
+            wandering(
+                $0, $1, $2, square: [250, 20, 20, 255], ground: [UInt8($1 * 4), UInt8($2 * 5), UInt8($1 + $2), 255])
+        }
+        let lossy: CoderOptions = ["awebp.mixed": .string("no")]
+        let mixed: CoderOptions = ["awebp.mixed": .string("yes")]
+
+        #expect(try encode(few, size, [:]) == encode(few, size, mixed))
+        #expect(try encode(few, size, [:]).count < encode(few, size, lossy).count)
+        #expect(try play(encode(few, size, [:])) == few.map(\.pixels))
+        // The first frame has 3072 colors, the changes few.
+        #expect(try encode(Array(many.prefix(1)), size, [:]) == encode(Array(many.prefix(1)), size, lossy))
     }
 
     @Test(arguments: [PixelSize(16_384, 1), PixelSize(1, 16_384)])

@@ -36,6 +36,44 @@ import Testing
         #expect(result.documents[2]["bit_depth"].integer == 16)
     }
 
+    @Test func `summarizes colors on request`() throws {
+        let keys = ["blur_hash", "dominant_color", "average_color", "palette", "has_transparent_pixels"]
+        let plain = try Tool.run("info", "--json", "photo.jpg", directory: Self.images).documents[0]
+        let document = try Tool.run("info", "--json", "--summary", "photo.jpg", directory: Self.images).documents[0]
+
+        #expect(document.keys == plain.keys.union(keys))
+        #expect(document["blur_hash"].text?.count == 28)
+        let shares = document["palette"].list.compactMap { $0["share"].number }
+        #expect((2...5).contains(shares.count) && shares == shares.sorted(by: >))
+        #expect(abs(shares.reduce(0, +) - 1) < 0.001)
+        #expect(document["has_transparent_pixels"].bool == false)
+        let text = try Tool.run("info", "--summary", "photo.jpg", directory: Self.images)
+        #expect(text.lines.count == 4)
+        #expect(try text.lines[1] == "  blur hash \(#require(document["blur_hash"].text))")
+        let fields = try Tool.run("info", "-f", "dominant_color,blur_hash", "photo.jpg", directory: Self.images)
+        #expect(fields.lines == [document["dominant_color"], document["blur_hash"]].compactMap(\.text))
+    }
+
+    @Test func `limits the palette, and needs a summary for it`() throws {
+        let result = try Tool.run("info", "--json", "--summary", "--palette", "2", "photo.jpg", directory: Self.images)
+        #expect(result.documents[0]["palette"].list.count == 2)
+        #expect(try Tool.run("info", "--palette", "2", "photo.jpg", directory: Self.images).status == 64)
+    }
+
+    /// One transparent pixel in a large image is not visible in the small one.
+    @Test func `finds a single transparent pixel`() throws {
+        let place = TemporaryDirectory()
+        let header = "P7\nWIDTH 700\nHEIGHT 500\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n"
+        var pixels = [UInt8](repeating: 255, count: 700 * 500 * 4)
+        place.write(Array(header.utf8) + pixels, to: "opaque.pam")
+        pixels[(250 * 700 + 350) * 4 + 3] = 254
+        place.write(Array(header.utf8) + pixels, to: "clear.pam")
+
+        let result = try Tool.run(
+            "info", "-f", "has_transparent_pixels", "opaque.pam", "clear.pam", directory: place.path)
+        #expect(result.lines == ["false", "true"])
+    }
+
     @Test func `adds frames and hashes only on request`() throws {
         let document = Document(
             try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: Self.images).stdout)

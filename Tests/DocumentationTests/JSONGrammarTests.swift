@@ -33,6 +33,7 @@ import Testing
 
         try check(["info", "--json"] + names, "image")
         try check(["info", "--json", "--frames", "--hash"] + names, "image")
+        try check(["info", "--json", "--summary", "--frames"] + names, "image")
     }
 
     @Test func `matches every error`() throws {

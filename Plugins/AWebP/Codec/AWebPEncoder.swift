@@ -18,7 +18,13 @@ public final class AWebPEncoder: ImageEncoder {
     private var writer: AWebPWriter?
     private var clock = AWebPClock()
     private var pending: AWebPWriter.Frame?
-    private var sinceKey = 0
+    private var history = History()
+
+    /// The frames so far, as far as they affect the next one.
+    private struct History {
+        var sinceKey = 0
+        var trial = AWebPTrial()
+    }
 
     /// The sides of a VP8 frame have 14 bits.
     ///
@@ -147,8 +153,8 @@ public final class AWebPEncoder: ImageEncoder {
 
     private func isKeyDue(_ difference: WebPFrames.Difference) -> Bool {
         guard let canvas = info?.size else { return false }
-        if settings.mostBetweenKeys > 0, sinceKey + 1 >= settings.mostBetweenKeys { return true }
-        return settings.leastBetweenKeys > 0 && sinceKey + 1 >= settings.leastBetweenKeys
+        if settings.mostBetweenKeys > 0, history.sinceKey + 1 >= settings.mostBetweenKeys { return true }
+        return settings.leastBetweenKeys > 0 && history.sinceKey + 1 >= settings.leastBetweenKeys
             && difference.rect == PixelRect(canvas) && difference.changed * 2 >= canvas.area ?? 0
     }
 
@@ -201,26 +207,36 @@ public final class AWebPEncoder: ImageEncoder {
 
     private func code(_ change: Change, _ milliseconds: Int) throws(CoderError) -> AWebPWriter.Frame {
         guard let frames, let canvas = info?.size else { throw CoderError(.misuse, "no image was begun") }
-        var chosen: [UInt8] = []
-        for isLossless in settings.kinds {
-            // A part with only holes is best coded lossless.
-            let isLossless = isLossless || change.rect == Change.nothing.rect
-            let unchanged: WebPFrames.Unchanged =
-                change.blend == .source ? .kept : isLossless ? .transparent : .transparentBlocks
-            _ = frames.cut(change.rect, clearing: change.cleared, unchanged: unchanged)
-            let coded = try encode(frames, isLossless: isLossless)
-            if chosen.isEmpty || coded.count < chosen.count { chosen = coded }
+        // A part with only holes is best coded lossless.
+        let mustBeLossless = settings.kind == .lossless || change.rect == Change.nothing.rect
+        var chosen = try encode(change, frames, isLossless: mustBeLossless)
+        if !mustBeLossless, history.trial.isDue(settings.kind, frames) {
+            let lossless = try encode(change, frames, isLossless: true)
+            history.trial.note(lossless: lossless.count, lossy: chosen.count)
+            if lossless.count <= chosen.count {
+                chosen = lossless
+            } else {
+                // The canvas continues with the part that is written.
+                cut(change, frames, isLossless: false)
+            }
         }
         frames.show(clearing: change.cleared)
         let isKey = change.rect == PixelRect(canvas) && change.blend == .source
-        sinceKey = isKey ? 0 : sinceKey + 1
+        history.sinceKey = isKey ? 0 : history.sinceKey + 1
         return AWebPWriter.Frame(
             chunks: chosen, hasAlpha: Self.hasAlpha(chosen), rect: change.rect, milliseconds: milliseconds,
             blend: change.blend)
     }
 
-    /// Returns the chunks of the current part.
-    private func encode(_ frames: WebPFrames, isLossless: Bool) throws(CoderError) -> [UInt8] {
+    private func cut(_ change: Change, _ frames: WebPFrames, isLossless: Bool) {
+        let unchanged: WebPFrames.Unchanged =
+            change.blend == .source ? .kept : isLossless ? .transparent : .transparentBlocks
+        _ = frames.cut(change.rect, clearing: change.cleared, unchanged: unchanged)
+    }
+
+    /// Returns the chunks of the changed part.
+    private func encode(_ change: Change, _ frames: WebPFrames, isLossless: Bool) throws(CoderError) -> [UInt8] {
+        cut(change, frames, isLossless: isLossless)
         let output = ByteSink()
         let compressor = try WebPCompressor(output, session.host)
         var options = settings.options

@@ -3,10 +3,19 @@ import ImageModel
 
 /// The settings of an animation, from the options.
 struct AWebPSettings {
+    /// The ways to code an image.
+    enum Kind {
+        case lossless, lossy
+        /// Both ways; the smaller is written.
+        case mixed
+        /// Both ways if the image has few enough colors for a palette, else lossy.
+        case automatic
+    }
+
     /// The library settings; the options of a still apply unchanged.
     var options: CoderOptions
-    /// Whether an image is coded lossless, lossy, or both to take the smaller.
-    var kinds: [Bool]
+    /// Whether images are coded lossless or lossy, or each both ways to take the smaller.
+    var kind: Kind
     /// Whether the color of fully transparent pixels is kept.
     var isExact: Bool
     /// The maximum difference of a channel that is not coded again.
@@ -20,10 +29,15 @@ struct AWebPSettings {
         // Every frame separately would aim at it.
         for key in ["webp.target-size", "webp.target-psnr"] { self.options[key] = nil }
         let isLossless = options.bool(OptionKey.lossless) ?? false
-        let isMixed = options.bool("awebp.mixed") ?? false
-        kinds = isMixed ? [false, true] : [isLossless]
+        switch options.string("awebp.mixed") ?? "auto" {
+        case "yes": kind = .mixed
+        case "no": kind = isLossless ? .lossless : .lossy
+        case "auto": kind = isLossless ? .lossless : .automatic
+        case let word:
+            throw .invalidArgument("invalid awebp.mixed '\(word)'", hint: "use auto, yes or no")
+        }
         isExact = options.bool("webp.exact") ?? false
-        tolerance = isLossless && !isMixed ? 0 : Self.tolerance(quality: options.real(OptionKey.quality) ?? 75)
+        tolerance = kind == .lossless ? 0 : Self.tolerance(quality: options.real(OptionKey.quality) ?? 75)
         leastBetweenKeys = options.integer("awebp.kmin") ?? 0
         mostBetweenKeys = options.integer("awebp.kmax") ?? 0
         guard leastBetweenKeys >= 0, mostBetweenKeys >= 0 else {

@@ -191,6 +191,27 @@ uint64_t webps_frames_cut(webps_frames *f, const webps_rect *part, const webps_r
     return count;
 }
 
+int32_t webps_frames_has_colors(const webps_frames *f, uint32_t limit) {
+    enum { SLOTS = 1024 };
+    uint32_t colors[SLOTS];
+    uint8_t  used[SLOTS] = {0};
+    uint32_t count = 0;
+    for (uint32_t y = 0; y < f->cut.height; y++) {
+        const uint32_t *row = f->next + (size_t)(f->cut.y + y) * f->width + f->cut.x;
+        for (uint32_t x = 0; x < f->cut.width; x++) {
+            if (x > 0 && row[x] == row[x - 1]) continue;
+            uint32_t slot = row[x] * 0x9E3779B1u >> 22;
+            while (used[slot] && colors[slot] != row[x]) slot = (slot + 1) % SLOTS;
+            if (used[slot]) continue;
+            if (count == limit || count == 256) return 0;
+            used[slot] = 1;
+            colors[slot] = row[x];
+            count++;
+        }
+    }
+    return 1;
+}
+
 int32_t webps_frames_encode(webps_frames *f, webps_encoder *e) {
     return webps_encoder_encode_argb(e, f->part, f->cut.width, f->cut.width, f->cut.height);
 }

@@ -38,4 +38,10 @@ public struct EncodeReport: Sendable, Hashable {
     public var warnings: [String]
     /// Where the coder ran; nil for the host's own coders.
     public var isolation: IsolationReport?
+
+    package init(coder: String, warnings: [String], isolation: IsolationReport? = nil) {
+        self.coder = coder
+        self.warnings = warnings
+        self.isolation = isolation
+    }
 }

@@ -14,6 +14,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var dynamicRange = DynamicRange.automatic
     /// Whether to write only the first frame of an animation.
     public var firstFrameOnly = false
+    /// The frames of an animation to write.
+    public var frames = FrameSelection()
     /// Whether to embed a thumbnail if the format supports it.
     public var embedsThumbnail = false
     /// The id of the only encoder to use; nil selects the best one. An unusable one is an error.

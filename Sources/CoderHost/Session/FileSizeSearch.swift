@@ -41,7 +41,9 @@ struct FileSizeSearch {
             case .lowestQuality: "at the lowest quality it has \(smallest) bytes: make the image smaller"
             case .noQuality: "this format has no quality to lower: make the image smaller, or choose a lossy format"
             case .lossless: "lossless has no quality to lower: make the image smaller, or use lossy compression"
-            case .animation: "animations have no quality search: lower the quality, or make the image smaller"
+            case .animation:
+                "at the lowest quality it has \(smallest) bytes: make the image smaller, or write fewer frames, such as "
+                    + "with --every 2"
             }
         return error
     }

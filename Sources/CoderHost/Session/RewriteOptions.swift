@@ -68,4 +68,7 @@ public struct RewriteReport: Sendable {
     public var warnings: [String]
     /// Where the coder ran; nil for the host's own coders.
     public var isolation: IsolationReport?
+
+    /// The report of an encode that wrote the rewritten file.
+    package var asEncoding: EncodeReport { EncodeReport(coder: coder, warnings: warnings, isolation: isolation) }
 }

@@ -23,6 +23,8 @@ enum ConvertCommand: Command {
             ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "fill transparent pixels"),
             ("coderhost convert - -o - -f png < in.webp > out.png", "convert in a pipe"),
             ("coderhost convert cat.gif -o cat.webp", "convert an animation"),
+            ("coderhost convert cat.gif -o small.gif --fps 10 --lossy 60", "make an animation smaller"),
+            ("coderhost convert cat.gif -o cat.webp --target-size 500k", "meet a size limit"),
             ("coderhost convert cat.gif --frame 3 -o cat.png", "extract frame 3"),
             ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "extract all images of a file"),
         ],
@@ -32,7 +34,7 @@ enum ConvertCommand: Command {
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize, .max]
             + Renditions.specification + ImageChanges.specification + ImageChanges.transforms + [.limitBytes]
             + ItemChoice.specification
-            + [.frame, .firstFrame, .incomplete] + metadataOptions(kept: "all")
+            + ParsedArguments.frameSpecification + [.incomplete] + metadataOptions(kept: "all")
             + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {

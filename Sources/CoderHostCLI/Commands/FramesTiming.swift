@@ -16,28 +16,14 @@ struct FramesTiming {
         if arguments.has("--fps") && arguments.has("--delay") {
             throw UsageError("--fps and --delay both set the duration", hint: "choose one")
         }
-        if let text = arguments.value("--fps") {
-            duration = try Self.duration(rate: text)
+        if let interval = try arguments.frameInterval("--fps") {
+            duration = interval
         } else if let text = arguments.value("--delay") {
             duration = try Self.duration(delay: text)
         } else {
             duration = nil
         }
         loopCount = try arguments.value("--loop").map { text throws(UsageError) in try Self.plays(text) }
-    }
-
-    private static func duration(rate text: String) throws(UsageError) -> FrameDuration {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
-        if parts.count == 2, let top = parts[0], let bottom = parts[1], top > 0, bottom > 0 {
-            return FrameDuration(bottom, over: top)
-        }
-        // Keeps three decimals, for example of 23.976.
-        if let rate = Double(text), rate >= 0.001, rate <= 1_000_000 {
-            let whole = UInt32(rate)
-            return Double(whole) == rate
-                ? FrameDuration(1, over: whole) : FrameDuration(1000, over: UInt32((rate * 1000).rounded()))
-        }
-        throw UsageError("invalid --fps value \"\(text)\": expected frames per second, such as 25 or 30000/1001")
     }
 
     private static func duration(delay text: String) throws(UsageError) -> FrameDuration {

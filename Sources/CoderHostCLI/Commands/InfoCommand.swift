@@ -3,7 +3,7 @@ import CommandLineKit
 import ImageModel
 import ImageProcessing
 
-/// Prints size, format and other properties of images. Decodes pixels only for `--hash`.
+/// Prints size, format and other properties of images. Decodes pixels only for `--hash` and `--summary`.
 enum InfoCommand: Command {
     static let specification = CommandSpecification(
         name: "info", summary: "show size, format and color profile", operands: "FILE…", operandCount: 1...1_000_000,
@@ -14,17 +14,31 @@ enum InfoCommand: Command {
             ("coderhost info --frames --hash --json cat.gif", "all frames, with pixel hashes"),
             ("coderhost info --items burst.heic", "all images of the file"),
             ("coderhost info -r photos --json", "all images in a folder and its subfolders"),
+            ("coderhost info --summary photo.jpg", "BlurHash, dominant color and palette"),
             ("coderhost info - < photo.heic", "read standard input"),
         ],
         options: [
             OptionSpecification("--frames", help: "list position, duration, blend and disposal of all frames"),
             OptionSpecification("--items", help: "list number, role, size and name of all images in the file"),
             OptionSpecification("--hash", help: "print the SHA-256 of the pixels (RGBA8, straight alpha)"),
+            OptionSpecification("--summary", help: "print BlurHash, dominant and average color, and a palette"),
+            OptionSpecification(
+                "--palette", value: "N", help: "--summary: maximum number of palette colors, 1 to 64 (default: 5)"),
             OptionSpecification(
                 "-f", "--field", value: "FIELD", isList: true,
                 help: "print only these fields, one per line (comma-separated or repeated)"),
             .coder,
         ] + OptionSpecification.inputs)
+
+    /// Returns the number of palette colors; nil if no part of a summary is requested.
+    private static func paletteSize(_ arguments: ParsedArguments, _ fields: [String]) throws(UsageError) -> Int? {
+        let count = try arguments.integer("--palette", 1...64)
+        if arguments.has("--summary") || fields.contains(where: SummaryRendering.keys.contains) { return count ?? 5 }
+        if count != nil {
+            throw UsageError("--palette works only with --summary", hint: "add --summary", command: "info")
+        }
+        return nil
+    }
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
@@ -34,7 +48,8 @@ enum InfoCommand: Command {
         let wanted = Report.Wanted(
             frames: arguments.has("--frames") || fields.contains("frames"),
             items: arguments.has("--items") || fields.contains("items"),
-            hash: arguments.has("--hash") || fields.contains("pixel_sha256"), coder: arguments.value("--coder"),
+            hash: arguments.has("--hash") || fields.contains("pixel_sha256"),
+            paletteSize: try paletteSize(arguments, fields), coder: arguments.value("--coder"),
             warnsOfEnd: fields.isEmpty || fields.contains("warnings"))
         for field in fields where !Report.fieldNames.contains(field) {
             throw UsageError(
@@ -78,6 +93,8 @@ struct Report {
         var frames: Bool
         var items: Bool
         var hash: Bool
+        /// The number of palette colors of a summary; nil without a summary.
+        var paletteSize: Int?
         var coder: String?
         /// Whether to search for the end of the animation, to warn about missing frames.
         var warnsOfEnd: Bool
@@ -85,11 +102,12 @@ struct Report {
 
     private let members: [(key: String, value: JSONValue)]
 
-    static let fieldNames = [
-        "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
-        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "items", "metadata",
-        "isolation", "pixel_sha256", "frames", "warnings",
-    ]
+    static let fieldNames =
+        [
+            "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
+            "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "items", "metadata",
+            "isolation", "pixel_sha256",
+        ] + SummaryRendering.keys + ["frames", "warnings"]
 
     init(_ source: ImageSource, _ host: CoderHost, _ wanted: Wanted) throws(CoderError) {
         members = try host.manager.withSession(source, forcing: wanted.coder) { session throws(CoderError) in
@@ -149,6 +167,7 @@ struct Report {
         result.append(("isolation", IsolationRendering.json(session.isolation)))
         let hashes = wanted.hash ? try hash(session, frames, all: wanted.frames) : []
         if let first = hashes.first { result.append(("pixel_sha256", .string(first))) }
+        if let count = wanted.paletteSize { result += SummaryRendering.json(try session.summary(colors: count)) }
         if wanted.frames {
             result.append(
                 (
@@ -236,6 +255,7 @@ struct Report {
         line += "  [\(plain(value("coder")))]"
         var lines = [line]
         if value("pixel_sha256") != .null { lines.append("  pixels \(plain(value("pixel_sha256")))") }
+        lines += SummaryRendering.text(members)
         for item in value("items").array ?? [] { lines.append(ItemRendering.text(item)) }
         for frame in value("frames").array ?? [] {
             func part(_ key: String) -> String { plain(frame[key] ?? .null) }

@@ -26,6 +26,9 @@ package struct EncodingSwitches {
             "--colors", value: "N",
             help: "palette size, 2 to 256, if the format has a palette (default: the coder's)"),
         OptionSpecification(
+            "--lossy", value: "N",
+            help: "lossy compression of palette images, 0 (none) to 200 (smallest) (default: the coder's)"),
+        OptionSpecification(
             "--dither", value: "HOW",
             help:
                 "dithering method: none, ordered, diffusion, auto (default: the coder's)"),
@@ -42,7 +45,7 @@ package struct EncodingSwitches {
     package static let stillSpecification = [
         OptionSpecification(
             "--target-size", value: "SIZE",
-            help: "maximum file size, by lower quality; k, M, G; stills only (default: none)"),
+            help: "maximum file size, by lower quality; k, M, G (default: none)"),
         OptionSpecification(
             "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
         OptionSpecification(
@@ -61,7 +64,7 @@ package struct EncodingSwitches {
         maxFileSize = try arguments.byteCount("--target-size")
         embedsThumbnail = arguments.has("--embed-thumbnail")
         dynamicRange = try arguments.choice("--dynamic-range", DynamicRange.self) ?? .automatic
-        named = ["colors", "dither", "quality-range", "distance"].compactMap { name in
+        named = ["colors", "lossy", "dither", "quality-range", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
         }
         var raw: [(key: String, text: String)] = []
@@ -126,14 +129,6 @@ package struct EncodingSwitches {
         options.background = changes.finish.background?.overWhite ?? .white
         options.dynamicRange = dynamicRange
         return options
-    }
-
-    /// Returns the limits for encoding an animation; there, `--target-size` is an output limit, not a quality search.
-    package func limits(_ limits: DecodeLimits) -> DecodeLimits {
-        guard let maxFileSize else { return limits }
-        var limits = limits
-        limits.maxOutputBytes = limits.maxOutputBytes > 0 ? min(limits.maxOutputBytes, maxFileSize) : maxFileSize
-        return limits
     }
 
     /// Returns the `-O` options that a decoder of these bytes accepts.

@@ -142,7 +142,7 @@ package struct OutputTarget {
     /// Whether the written format decides the file extension.
     var followsFormat: Bool {
         switch kind {
-        case .file, .template: false
+        case .file, .template, .same: false
         case .folder, .openTemplate, .beside: true
         }
     }

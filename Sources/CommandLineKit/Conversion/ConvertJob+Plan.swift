@@ -39,7 +39,7 @@ extension ConvertJob {
             for: input.name, number: input.number, item: session.selectedItem, size: PixelSize(1, 1)
         ) { _ in "" }
         if isCopied(session, name) { return nil }
-        let isAnimation = try hasMoreFrames(session).0
+        let isAnimation = try hasMoreFrames(session, try selectedFrames(session)).0
         let named = rendition.format ?? format(of: name)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let stills = host.manager.encoders(for: format)

@@ -6,6 +6,7 @@ extension ConvertJob {
     struct Selection {
         let frame: Int?
         private let firstFrameOnly: Bool
+        let frames: FrameSelection
         let items: ItemChoice?
         /// Whether to write the available part of a truncated image.
         let allowsIncomplete: Bool
@@ -25,6 +26,12 @@ extension ConvertJob {
             }
             frame = try arguments.integer("--frame", 0...1_000_000)
             firstFrameOnly = arguments.has("--first-frame")
+            frames = try arguments.frameSelection()
+            if !frames.isIdentity, frame != nil || firstFrameOnly {
+                throw UsageError(
+                    "--frame and --first-frame select one frame: the other frame options have no effect",
+                    hint: "choose one", command: style.command)
+            }
             items = try ItemChoice(arguments, target, command: style.command)
             allowsIncomplete = arguments.has("--incomplete")
             coder = arguments.value("--coder")
@@ -46,7 +53,26 @@ extension ConvertJob {
         var isOneFrame: Bool { frame != nil || firstFrameOnly }
 
         /// Whether all frames and all metadata are selected.
-        var isEverything: Bool { !isOneFrame && !dropsPosition && metadata == Set(MetadataBlob.Kind.allCases) }
+        var isEverything: Bool {
+            !isOneFrame && frames.isIdentity && !dropsPosition && metadata == Set(MetadataBlob.Kind.allCases)
+        }
+
+        /// Returns the metadata that is not selected, as parts of a rewrite; nil if colors would change.
+        func removedParts(of info: ImageInfo) -> Set<RewriteOptions.Part>? {
+            var parts: Set<RewriteOptions.Part> = dropsPosition ? [.gps] : []
+            for kind in MetadataBlob.Kind.allCases where !metadata.contains(kind) {
+                switch kind {
+                case .exif: parts.insert(.exif)
+                case .xmp: parts.insert(.xmp)
+                case .icc where info.color.hasProfile: return nil
+                case .icc: parts.insert(.icc)
+                case .iptc: parts.insert(.iptc)
+                case .text: parts.insert(.comment)
+                case .raw: parts.insert(.other)
+                }
+            }
+            return parts
+        }
 
         /// Removes metadata that is not selected.
         func keep(_ blobs: inout [MetadataBlob], _ info: inout ImageInfo) {

@@ -18,7 +18,7 @@ extension ConvertJob {
         }
         rendition.isUpright = true
         share.take(session.memoryEstimate(try session.shape(DecodeOptions())))
-        let isAnimation = try hasMoreFrames(session).0
+        let isAnimation = try hasMoreFrames(session, try selectedFrames(session)).0
         // Vector graphics are decoded at each size.
         let still = isAnimation || session.info.isScalable ? nil : try storedStill(session)
         if changes.trim != nil { rendition.part = try trimmedPart(session, still?.pixels) }

@@ -8,11 +8,11 @@ import ImageProcessing
 package final class ConvertJob: Sendable {
     /// The host that decodes and encodes.
     package let host: CoderHost
-    private let limits: DecodeLimits
+    let limits: DecodeLimits
     let style: Style
     let selection: Selection
     let changes: ImageChanges
-    private let encode: EncodingSwitches
+    let encode: EncodingSwitches
     let target: OutputTarget
     /// The outputs of each input.
     package let renditions: Renditions
@@ -175,7 +175,8 @@ package final class ConvertJob: Sendable {
         let isCopy = isCopied(session, output)
         // A copy keeps all images of the file.
         if let all, !isCopy { try session.warnOfOtherItems("written", chosen: selection.items == nil ? nil : all) }
-        let (isAnimation, isCut) = try hasMoreFrames(session)
+        let frames = try selectedFrames(session)
+        let (isAnimation, isCut) = try hasMoreFrames(session, frames)
         let named = isCopy ? session.format : rendition.format ?? format(of: output)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
@@ -190,9 +191,8 @@ package final class ConvertJob: Sendable {
             session.context.warn("\(path) has the file extension of \(stated), but holds \(format)")
         }
         try target.makeFolders(of: path)
-        let decoding = Decoding(session: session, shape: shape, format: format)
-        let sink = try FileSink(
-            path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
+        let decoding = Decoding(session: session, shape: shape, format: format, frames: frames)
+        let sink = try FileSink(path: path, over: target.replacement, limits: limits)
         var report: EncodeReport?
         let size: PixelSize
         var warnings: [String] = []
@@ -206,8 +206,7 @@ package final class ConvertJob: Sendable {
             if encode.embedsThumbnail {
                 session.context.warn("--embed-thumbnail is ignored: animations have no thumbnail")
             }
-            let written = try animate(decoding, options.known, sink)
-            (report, size) = (written.0, written.1)
+            (report, size) = try animate(decoding, source, encoder.descriptor, options.known, sink)
         } else {
             guard host.manager.canEncode(to: format) else { throw host.manager.absence(ofEncoderFor: format) }
             if isAnimation {
@@ -234,7 +233,10 @@ package final class ConvertJob: Sendable {
             warnings = options.warnings
             let encodeOptions = encode.encodeOptions(options.known, changes)
             switch content {
-            case .whole(let image): report = try host.manager.encode(image, to: format, encodeOptions, into: sink)
+            case .whole(let image):
+                report = try keepingSmaller(source, decoding, into: sink) { sink throws(CoderError) in
+                    try host.manager.encode(image, to: format, encodeOptions, into: sink)
+                }
             case .rows(let rows): report = try host.manager.encode(rows, to: format, encodeOptions, into: sink)
             }
         }
@@ -257,73 +259,20 @@ package final class ConvertJob: Sendable {
     }
 
     /// One input between decoder and encoder.
-    private struct Decoding {
+    struct Decoding {
         let session: DecodeSession
-        let shape: ImageShape
+        var shape: ImageShape
         let format: ImageFormat
-    }
-
-    /// Returns whether to write a second frame, and whether the data ends before that frame is complete.
-    func hasMoreFrames(_ session: DecodeSession) throws(CoderError) -> (Bool, isCut: Bool) {
-        if selection.isOneFrame { return (false, false) }
-        do throws(CoderError) {
-            return (try session.frameInfo(1) != nil, false)
-        } catch {
-            guard selection.allowsIncomplete, error.code == .truncated else { throw error }
-            return (false, true)
-        }
-    }
-
-    /// Writes an animation with one frame in memory at a time.
-    private func animate(
-        _ decoding: Decoding, _ options: CoderOptions, _ sink: FileSink
-    ) throws(CoderError) -> (EncodeReport, PixelSize) {
-        let session = decoding.session
-        let shape =
-            decoding.shape.options.size.dependsOnFrameCount
-            ? try session.shape(decoding.shape, frameCount: frameCount(session)) : decoding.shape
-        var encoder: AnimationEncoder?
-        var size = PixelSize.zero
-        var progress = ProgressLine(total: schedule.isAlone ? session.info.frameCount ?? 0 : 0)
-        defer { progress.clear() }
-        var index = 0
-        while true {
-            do throws(CoderError) {
-                guard let frame = try session.frameInfo(index) else { break }
-                let image = keeping(try session.decodeFrame(index, shape))
-                if encoder == nil {
-                    var facts = image.info
-                    facts.hasAlpha = facts.hasAlpha || session.info.hasAlpha
-                    size = facts.size
-                    encoder = try host.manager.makeAnimationEncoder(
-                        to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
-                        background: changes.finish.background?.overWhite ?? .white, dynamicRange: encode.dynamicRange,
-                        into: sink)
-                }
-                try encoder?.add(image.pixels, duration: frame.duration)
-            } catch {
-                guard selection.allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
-                session.context.warn("truncated in frame \(index): the frames before it are written")
-                break
-            }
-            index += 1
-            progress.show(index, "frame \(index)")
-        }
-        guard let encoder else { throw CoderError(.corrupt, "the file has no frames") }
-        return (try encoder.finish(), size)
-    }
-
-    /// Returns the number of frames that share the byte limit.
-    private func frameCount(_ session: DecodeSession) -> Int {
-        if let count = session.info.frameCount { return count }
-        _ = session.findFrames()
-        return max(1, session.knownFrameCount)
+        /// The selected frames; nil for all frames as stored.
+        let frames: [FrameSelection.Frame]?
     }
 
     /// Decodes the still image to write.
     private func decode(_ decoding: Decoding) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
         let (session, shape) = (decoding.session, decoding.shape)
-        if let frame = selection.frame { return (keeping(try session.decodeFrame(frame, shape)), false) }
+        if let frame = selection.frame ?? decoding.frames?.first?.index {
+            return (keeping(try session.decodeFrame(frame, shape)), false)
+        }
         guard selection.allowsIncomplete, let part = try session.decodeAvailable() else {
             return (keeping(try session.decodeImage(shape)), false)
         }
@@ -336,7 +285,9 @@ package final class ConvertJob: Sendable {
 
     /// Returns the image as rows, or nil if it must be in memory completely.
     private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
-        if selection.frame != nil || selection.allowsIncomplete || encode.needsWholeImage { return nil }
+        if selection.frame != nil || decoding.frames != nil || selection.allowsIncomplete || encode.needsWholeImage {
+            return nil
+        }
         let session = decoding.session
         guard (decoding.shape.decodedSize.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
         else { return nil }
@@ -345,7 +296,7 @@ package final class ConvertJob: Sendable {
     }
 
     /// Returns the image with the selected metadata only.
-    private func keeping(_ image: DecodedImage) -> DecodedImage {
+    func keeping(_ image: DecodedImage) -> DecodedImage {
         var image = image
         selection.keep(&image.metadata, &image.info)
         return image

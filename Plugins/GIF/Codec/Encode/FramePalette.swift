@@ -11,6 +11,14 @@ struct FramePalette {
     var meanError: Float = 0
     var isGlobal: Bool
 
+    /// Allows every pixel a squared error above its best, also if the table has its color.
+    mutating func allow(_ error: Int32, _ metric: ColorMetric) {
+        tolerance = max(tolerance, error)
+        if nearest.map({ $0.margin < tolerance }) ?? true {
+            nearest = NearestColors(table.colors, margin: tolerance, metric)
+        }
+    }
+
     /// The approximate distance between colors: the step of a uniform scale with the same error.
     var spacing: Int32 { Int32((2 * meanError.squareRoot()).rounded()) }
 

@@ -68,6 +68,11 @@ struct FrameStream {
                 for: canvas, in: rect, global: shared.table, capacity: shared.capacity, hasLater: hasNext,
                 isExact: isExact)
         }
+        // Without a transparent index, a later frame must draw the exact colors of its unchanged pixels.
+        if settings.lossy > 0, isFirst || palette.table.transparentIndex != nil {
+            let metric = settings.distance.metric
+            palette.allow(settings.allowedError(metric), metric)
+        }
         var drawn: ChangedRect? = rect
         if let nearest = palette.nearest {
             let skip = palette.table.transparentIndex ?? 0

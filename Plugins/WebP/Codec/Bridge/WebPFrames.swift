@@ -75,6 +75,11 @@ import WebPShim
                 frames, &part, &cleared, unchanged == .kept ? 0 : 1, unchanged == .transparentBlocks ? 1 : 0))
     }
 
+    /// Whether the part of the next image has at most this many colors, up to 256.
+    package func hasColors(atMost limit: Int) -> Bool {
+        unsafe webps_frames_has_colors(frames, UInt32(limit)) != 0
+    }
+
     /// Encodes the current part; the result goes to the compressor's sink.
     ///
     /// The corresponding C function is `WebPEncode`.

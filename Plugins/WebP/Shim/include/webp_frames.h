@@ -38,6 +38,9 @@ void webps_frames_compare(const webps_frames *f, const webps_rect *cleared, webp
 uint64_t webps_frames_cut(webps_frames *f, const webps_rect *part, const webps_rect *cleared, int32_t holes,
                           int32_t blocks);
 
+/* Whether the part of the next image has at most `limit` colors, up to 256. */
+int32_t webps_frames_has_colors(const webps_frames *f, uint32_t limit);
+
 /* Encodes the current part and writes it as a file without metadata. */
 int32_t webps_frames_encode(webps_frames *f, webps_encoder *e);
 
