@@ -110,7 +110,9 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     /// Opens the primary image without the other items of the file.
     private func open(alone boxes: ItemBoxes) throws(CoderError) -> File {
         let id = boxes.images[0].id
-        let image = try OpenedImage(id, in: boxes, session, threads: threads)
+        let image = try explained { () throws(CoderError) in
+            try OpenedImage(id, in: boxes, session, threads: threads)
+        }
         let made = File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
         file = made
         return made
