@@ -18,7 +18,7 @@ struct EncodeSettings {
         isSingle = !info.isAnimated || info.frameCount == 1
         isLossless = options.bool(OptionKey.lossless) ?? false
         quality = Int((options.real(OptionKey.quality) ?? 75).rounded())
-        effort = options.integer(OptionKey.effort) ?? 3
+        effort = options.integer(OptionKey.effort) ?? 2
         keyInterval = options.integer("avif.key-interval") ?? 0
         // The encoders split an image by their number of threads. By default the bytes must not depend on the machine.
         let wanted = options.integer(OptionKey.threads) ?? 1

@@ -289,7 +289,8 @@ package final class ConvertJob: Sendable {
             return nil
         }
         let session = decoding.session
-        guard (decoding.shape.decodedSize.area ?? 0) >= Self.rowsFromPixels, var image = try session.rowImage(decoding.shape)
+        guard (decoding.shape.decodedSize.area ?? 0) >= Self.rowsFromPixels,
+            var image = try session.rowImage(decoding.shape)
         else { return nil }
         selection.keep(&image.metadata, &image.info)
         return image
