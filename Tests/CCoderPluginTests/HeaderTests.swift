@@ -80,14 +80,14 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         #expect(!text.contains("#include \"\(Headers.helper)\""))
     }
 
-    @Test func `has fewer than 1300 lines in all, of at most 120 columns`() throws {
+    @Test func `has fewer than 1350 lines in all, of at most 120 columns`() throws {
         let names = try run(["ls", "\(PluginBuilder.headers)/cpi"]).stdout.split(separator: "\n").map { "cpi/\($0)" }
         let lines = try Headers.all.flatMap {
             try Headers.text($0).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         }
 
         #expect(names.sorted() == Headers.all.filter { $0.hasPrefix("cpi/") }.sorted())
-        #expect(lines.count < 1300)
+        #expect(lines.count < 1350)
         #expect(lines.filter { $0.count > 120 } == [])
     }
 

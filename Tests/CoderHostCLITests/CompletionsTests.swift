@@ -34,7 +34,8 @@ import Testing
             for line in options {
                 let names = line.split(separator: " ").prefix(2).filter { $0.hasPrefix("--") }
                 for name in names {
-                    let own = name.filter { $0 != "," }
+                    // `--trim[=PERCENT]` has an optional value.
+                    let own = name.split(separator: "[")[0].filter { $0 != "," }
                     #expect(script.contains(shell == "fish" ? "-l \(own.dropFirst(2))" : own), "\(command) \(own)")
                 }
             }

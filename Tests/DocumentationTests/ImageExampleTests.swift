@@ -15,7 +15,7 @@ private typealias Sink = FileSink
     @Test(
         arguments: [
             ("reducing", "Images"), ("covering", "Images"), ("coloring", "Images"), ("adding", "Images"),
-            ("waiting", "Images"),
+            ("waiting", "Images"), ("choosing", "Images"),
             ("transforming", "Transforming"), ("shaping", "Transforming"),
         ])
     func `equal the compiled code`(name: String, page: String) throws {
@@ -27,7 +27,7 @@ private typealias Sink = FileSink
         #expect(Markdown.article(page).blocks.contains { $0.language == "swift" && $0.lines == compiled })
     }
 
-    @Test(arguments: [("Images", 5), ("Transforming", 2)])
+    @Test(arguments: [("Images", 6), ("Transforming", 2)])
     func `are all compiled`(page: String, count: Int) {
         #expect(Markdown.article(page).blocks.count { $0.language == "swift" } == count)
     }
@@ -115,6 +115,27 @@ private typealias Sink = FileSink
         let pixels = try image.decoded().pixels
         // waiting ends
         return (full, pixels)
+    }
+
+    @Test func `choose coders`() throws {
+        let host = Self.makeHost()
+        let gif = try Self.source("f.gif")
+        #expect(throws: Never.self) { try host.manager.decode(gif) }
+
+        let writing = Self.choose(host)
+
+        #expect { try host.manager.decode(gif) } throws: { ($0 as? CoderError)?.code == .noCoder }
+        #expect(writing.encoder == "org.example.jpeg")
+    }
+
+    private static func choose(_ host: Host) -> EncodeOptions {
+        // choosing begins
+        host.manager.preferredCoders = ["org.example.jpeg"]
+        host.manager.disabledCoders = ["org.coderhost.gif"]
+        var writing = EncodeOptions()
+        writing.encoder = "org.example.jpeg"
+        // choosing ends
+        return writing
     }
 
     @Test func `add a coder of the application`() throws {
