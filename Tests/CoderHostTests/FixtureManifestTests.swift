@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: Fixture.bad)
     func `names existing error codes`(fixture: Fixture) {
         let codes: [CoderError.Code] = [
-            .unrecognizedFormat, .corrupt, .truncated, .unsupportedFeature, .limitExceeded,
+            .unrecognizedFormat, .noCoder, .corrupt, .truncated, .unsupportedFeature, .limitExceeded,
         ]
 
         #expect(Set(fixture.errors).isSubset(of: codes.map(\.description)))
