@@ -75,7 +75,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
         #expect(found.allSatisfy { $0 != nil })
     }
 
-    @Test(.enabled(if: corpus != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(10)))
+    @Test(.enabled(if: corpus != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(40)))
     func `of third-party files equal the HEIF coder's list`() throws {
         let folder = try #require(Self.corpus)
         let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []

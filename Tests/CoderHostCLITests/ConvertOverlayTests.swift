@@ -13,6 +13,8 @@ import Testing
         (["--tile"], [Color.red, Color.red, Color.red, Color.red]),
         (["--opacity", "0"], [Color.red, Color.green, Color.blue, Color.white]),
         (["--opacity", "50%"], [Color.red, Color.green, Color.blue, [255, 127, 127]]),
+        (["--opacity", "0.5"], [Color.red, Color.green, Color.blue, [255, 127, 127]]),
+        (["--opacity", "0.5", "--gravity", "bottom-right"], [Color.red, Color.green, Color.blue, [255, 127, 127]]),
         (["--flip", "both"], [Color.white, Color.blue, Color.green, Color.red]),
     ])
     func `are drawn after the other changes`(words: [String], corners: [[UInt8]]) throws {

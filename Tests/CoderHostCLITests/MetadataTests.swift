@@ -70,4 +70,17 @@ import Testing
             result.status == 64 && result.stderr.contains(message) && result.stderr.contains("  try: "),
             "\(result.stderr)")
     }
+
+    @Test(arguments: [
+        (["--set", "title=x\u{1}y"], "cannot take these texts"),
+        (["--limits", "metadata=60", "--set", "title=x"], "no text can be added, because "),
+    ])
+    func `refuses texts that would be lost, or would replace metadata that was left out`(
+        words: [String], message: String
+    ) throws {
+        let result = try Tool.run(["metadata", "a.jpg", "-o", "x.jpg"] + words, directory: place.path)
+
+        #expect(result.status != 0 && result.stderr.contains(message), "\(result.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: place.file("x.jpg")))
+    }
 }

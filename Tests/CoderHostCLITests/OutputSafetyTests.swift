@@ -263,4 +263,20 @@ import Testing
         #expect(result.lines.dropFirst().first == "executable \(Tool.path)")
         #expect(result.lines.dropFirst(2) == ["0", "0", "0", "0", "0", "toy", "x.pam"], "\(result.stderr)")
     }
+
+    @Test func `never replace another input that is not yet converted`() throws {
+        try bring("photo.jpg", "f.png")
+        try Tool.copy(place.file("f.png"), to: place.file("photo.png"))
+        let before = readFile(place.file("photo.png"))
+
+        let result = try Tool.run(
+            ["convert", "photo.jpg", "photo.png", "-o", "./", "-f", "png", "--overwrite"], directory: place.path)
+
+        #expect(result.status == 1 && result.stderr.contains("is another input, photo.png"), "\(result.stderr)")
+        // The second input may replace itself, with the same pixels.
+        let pixels = try [place.file("photo.png"), place.file("f.png")].map {
+            try Tool.run("info", "-f", "pixel_sha256", $0).stdout
+        }
+        #expect(before != nil && pixels[0] == pixels[1])
+    }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Compiles code against the modules as another package does: only public symbols are visible.
-@Suite(.timeLimit(.minutes(10))) struct `Code of another package` {
+@Suite(.timeLimit(.minutes(40))) struct `Code of another package` {
     private static let pages = ["AbilityExample", "ImageExample", "PageExample", "ReadmeLibrary"]
         .map { "Tests/DocumentationTests/\($0)Tests.swift" }
 

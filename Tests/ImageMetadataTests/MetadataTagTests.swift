@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Tags of metadata` {
+@Suite(.timeLimit(.minutes(40))) struct `Tags of metadata` {
     private func texts(_ kind: MetadataBlob.Kind, _ bytes: [UInt8]) -> [String: String] {
         let tags = MetadataTag.read(from: [MetadataBlob(kind, bytes)])
         return Dictionary(tags.map { ("\($0.group):\($0.name)", $0.text) }) { first, _ in first }

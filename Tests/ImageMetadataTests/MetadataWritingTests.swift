@@ -2,7 +2,7 @@ import ImageMetadata
 import ImageModel
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Texts written into metadata` {
+@Suite(.timeLimit(.minutes(40))) struct `Texts written into metadata` {
     private func texts(_ kind: MetadataBlob.Kind, _ bytes: [UInt8]?) -> [String: String] {
         let tags = MetadataTag.read(from: bytes.map { [MetadataBlob(kind, $0)] } ?? [])
         return Dictionary(tags.map { ("\($0.group):\($0.name)", $0.text) }) { first, _ in first }

@@ -12,8 +12,18 @@ extension CodersManager {
         _ source: ImageSource, to sink: any OutputSink, _ options: RewriteOptions
     ) throws(CoderError) -> RewriteReport {
         let facts = try withSession(source) { session throws(CoderError) in
-            (
-                info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id,
+            let known = session.context.warnings.count
+            let metadata = try session.metadata()
+            // A new packet would replace metadata that was left out.
+            if !options.fields.isEmpty, !options.removed.isSuperset(of: [.exif, .xmp]),
+                let omitted = session.context.warnings.dropFirst(known).first
+            {
+                throw CoderError(
+                    .refused, "no text can be added, because \(omitted)",
+                    hint: "raise the limit, or add --strip exif,xmp")
+            }
+            return (
+                info: session.info, metadata: metadata, format: session.format, coder: session.coder.id,
                 // If metadata cannot be read, no part of it can be removed.
                 unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
                 // This comes last because it selects other images.
@@ -28,7 +38,7 @@ extension CodersManager {
                 hint: "coderhost convert decodes and encodes it instead")
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
-        let plan = RewritePlan(
+        let plan = try RewritePlan(
             options, facts.info, facts.metadata, carried: candidate.descriptor.output.carries)
         for warning in plan.warnings + facts.unread { context.warn(warning) }
         do throws(CoderError) {
@@ -56,7 +66,9 @@ struct RewritePlan {
     private let info: ImageInfo
 
     /// - Parameter carried: the kinds of metadata that the format can hold.
-    init(_ options: RewriteOptions, _ info: ImageInfo, _ metadata: [MetadataBlob], carried: Set<String>) {
+    init(
+        _ options: RewriteOptions, _ info: ImageInfo, _ metadata: [MetadataBlob], carried: Set<String>
+    ) throws(CoderError) {
         self.info = info
         request.removed = Set(options.removed.compactMap(\.kind))
         request.optimizes = options.optimizes
@@ -70,7 +82,7 @@ struct RewritePlan {
         let isTurned = options.transform != .up
         if isTurned { request.transform = stored.followed(by: options.transform) }
         edit(metadata, options, orientation: isTurned ? options.orientation ?? .up : options.orientation)
-        store(options.fields, metadata, holdsExif: carried.contains("exif"))
+        try store(options.fields, metadata, holdsExif: carried.contains("exif"))
         if !isTurned, options.orientation == nil { warnOfOrientation(stored, metadata) }
     }
 

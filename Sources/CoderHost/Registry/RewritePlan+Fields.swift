@@ -3,7 +3,11 @@ import ImageModel
 
 extension RewritePlan {
     /// Stores texts in Exif, and in XMP if the file has a packet or if Exif cannot hold them.
-    mutating func store(_ fields: [MetadataField: String], _ metadata: [MetadataBlob], holdsExif: Bool) {
+    ///
+    /// - Throws: `.refused` for damaged metadata, and for texts that a packet cannot hold.
+    mutating func store(_ fields: [MetadataField: String], _ metadata: [MetadataBlob], holdsExif: Bool)
+        throws(CoderError)
+    {
         if fields.isEmpty { return }
         func current(_ kind: MetadataBlob.Kind) -> [UInt8]? {
             if let new = request.replaced.first(where: { $0.kind == kind }) { return new.bytes }
@@ -11,20 +15,22 @@ extension RewritePlan {
         }
         let forExif = fields.filter { holdsExif && $0.key.exifTag != nil }
         if !forExif.isEmpty {
-            if let exif = ExifFields.storing(forExif, in: current(.exif) ?? ExifFields.empty) {
-                replace(MetadataBlob(.exif, exif))
-            } else {
-                warnings.append("the Exif data is damaged and stays unchanged: --strip exif replaces it")
+            guard let exif = ExifFields.storing(forExif, in: current(.exif) ?? ExifFields.empty) else {
+                throw CoderError(
+                    .refused, "the Exif data is damaged and cannot take a text", hint: "--strip exif replaces it")
             }
+            replace(MetadataBlob(.exif, exif))
         }
         let packet = current(.xmp)
         if packet != nil || forExif.count < fields.count {
             let forXMP = packet == nil ? fields.filter { forExif[$0.key] == nil } : fields
-            if let new = XMPFields.storing(forXMP, in: packet) {
-                replace(MetadataBlob(.xmp, new))
-            } else {
-                warnings.append("the XMP packet cannot be edited and keeps its texts: --strip xmp replaces it")
+            guard let new = XMPFields.storing(forXMP, in: packet) else {
+                throw CoderError(
+                    .refused, "the XMP packet cannot take these texts",
+                    hint: packet == nil
+                        ? "omit control characters and spaces at the ends" : "--strip xmp replaces a damaged packet")
             }
+            replace(MetadataBlob(.xmp, new))
         }
         if let iptc = current(.iptc) {
             let kept = MetadataField.allCases.filter { fields[$0] != nil && $0.isStored(inIPTC: iptc) }

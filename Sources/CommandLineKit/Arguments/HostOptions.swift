@@ -178,16 +178,27 @@ extension ParsedArguments {
         ("scans", \.maxScans), ("nesting", \.maxNesting), ("threads", \.maxThreads), ("time", \.maxMilliseconds),
     ]
 
-    /// Parses a number with an optional suffix k, M, G or T (powers of 1024).
+    /// Parses a number with an optional suffix: k, M, G, T and KiB … (powers of 1024), or KB … (powers of 1000).
     package static func quantity(_ text: String) -> Int? {
-        let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30, "T": 40]
-        if let last = text.last, let shift = units[last] {
-            guard let number = Int(text.dropLast()), number >= 0, number <= Int.max >> shift, !text.hasPrefix("+")
-            else { return nil }
-            return number << shift
-        }
         // Int accepts a leading plus sign; options do not.
-        guard let number = Int(text), number >= 0, !text.hasPrefix("+") else { return nil }
-        return number
+        guard !text.hasPrefix("+") else { return nil }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int(digits), let power = powers[text.dropFirst(digits.count).prefix(1).lowercased()] else {
+            return nil
+        }
+        let base: Int
+        switch text.dropFirst(digits.count + 1) {
+        case "", "iB": base = 1024
+        case "B" where power > 0: base = 1000
+        default: return nil
+        }
+        let (factor, isTooLarge) = (0..<power).reduce((1, false)) { value, _ in
+            let product = value.0.multipliedReportingOverflow(by: base)
+            return (product.partialValue, value.1 || product.overflow)
+        }
+        let (result, overflows) = number.multipliedReportingOverflow(by: factor)
+        return isTooLarge || overflows ? nil : result
     }
+
+    private static let powers = ["": 0, "k": 1, "m": 2, "g": 3, "t": 4]
 }

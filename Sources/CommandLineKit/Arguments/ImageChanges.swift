@@ -41,7 +41,7 @@ package struct ImageChanges {
         if let position, fit != .cover, position.gravity == nil || fit != .contain {
             throw UsageError("--crop \(position.rawValue) works only with --fit cover", hint: "add --fit cover")
         }
-        let gravity = try arguments.choice("--gravity", Gravity.self)
+        let gravity = try arguments.gravity()
         let placesPart = if case .aspect = part { true } else if case .size = part { true } else { false }
         if gravity != nil, overlay == nil, !placesPart, fit != .cover, fit != .contain, !arguments.has("--extend") {
             throw UsageError(
@@ -199,7 +199,9 @@ package struct ImageChanges {
             help: "crop to WxH+X+Y, X,Y,W,H, WxH or 16:9; for --fit cover: attention, entropy, north … (default: none)"),
         OptionSpecification(
             "--gravity", value: "WHERE",
-            help: "place of a crop, of padding or of the overlay: center, north, northeast … (default: center)"),
+            help:
+                "place of a crop, of padding or of the overlay: center, north, northeast … (default: center; overlay: southeast)"
+        ),
         OptionSpecification(
             "--trim", value: "PERCENT", hasOptionalValue: true,
             help: "remove a border of the color of the top left corner, with this tolerance (default: 0)"),

@@ -28,6 +28,8 @@ package struct OutputGuard {
     private var reserved: [String: String] = [:]
     /// Names of files being written now, with their inputs.
     private var claims: [String: String] = [:]
+    /// The inputs whose outputs are complete.
+    private var converted: Set<String> = []
     private let mayReplace: Bool
     private let mayReplaceInput: Bool
     private let remedy: String
@@ -87,7 +89,10 @@ package struct OutputGuard {
             throw CoderError(.cannotCreate, "\(path) is reserved for \(role)", hint: "choose another name")
         }
         if let place = Place(path) {
-            if !mayReplaceInput, let known = inputs[place] {
+            // Only an input that is converted already may be replaced by another one.
+            if let known = inputs[place],
+                !mayReplaceInput || Place(input) != place && !converted.contains(known.file)
+            {
                 let problem =
                     known.role.map { "is \($0)" }
                     ?? (Place(input) == place ? "would overwrite the input" : "is another input, \(known.file)")
@@ -109,6 +114,7 @@ package struct OutputGuard {
     package mutating func note(_ path: String, from input: String) {
         if let place = Place(path) { written[place] = (input, path) }
         claims[Self.place(ofName: path)] = nil
+        converted.insert(input)
     }
 
     /// Claims an output name for one of several concurrent inputs.

@@ -13,7 +13,8 @@ struct OverlaySwitches: Sendable {
     /// The options, for the specification of a command.
     static let specification = [
         OptionSpecification("--overlay", value: "FILE", help: "draw this image over each image (default: none)"),
-        OptionSpecification("--opacity", value: "PERCENT", help: "opacity of the overlay, 0 to 100 (default: 100)"),
+        OptionSpecification(
+            "--opacity", value: "PERCENT", help: "opacity of the overlay, such as 60% or 0.6 (default: 100%)"),
         OptionSpecification(
             "--margin", value: "N", help: "pixels between overlay and edge, and between tiles (default: 0)"),
         OptionSpecification("--tile", help: "repeat the overlay over the whole image"),
@@ -27,7 +28,7 @@ struct OverlaySwitches: Sendable {
             }
             return nil
         }
-        gravity = try arguments.choice("--gravity", Gravity.self) ?? .southeast
+        gravity = try arguments.gravity() ?? .southeast
         opacity = try Self.opacity(arguments)
         margin = try arguments.integer("--margin", 0...65_535) ?? 0
         isTiled = arguments.has("--tile")
@@ -47,12 +48,13 @@ struct OverlaySwitches: Sendable {
 
     private static func opacity(_ arguments: ParsedArguments) throws(UsageError) -> Double {
         guard let text = arguments.value("--opacity") else { return 1 }
-        guard let percent = Double(text.hasSuffix("%") ? String(text.dropLast()) : text), (0...100).contains(percent)
-        else {
+        let isPercent = text.hasSuffix("%")
+        guard let number = Double(isPercent ? String(text.dropLast()) : text), (0...100).contains(number) else {
             throw UsageError(
                 "invalid --opacity value \"\(text)\": expected 0 to 100 percent", hint: "for example --opacity 60%")
         }
-        return percent / 100
+        // 0.6 is 60 %, as in CSS; nobody asks for less than one percent.
+        return isPercent || number > 1 ? number / 100 : number
     }
 
     /// Returns the overlay in the color space of an image.

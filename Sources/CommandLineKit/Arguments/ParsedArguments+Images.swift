@@ -1,5 +1,6 @@
 import CoderHost
 package import ImageModel
+package import ImageProcessing
 
 extension ParsedArguments {
     /// Returns the enumeration case that the value of an option names.
@@ -13,6 +14,14 @@ extension ParsedArguments {
             "invalid \(key) value \"\(text)\"",
             hint: OptionCheck.nearest(text.lowercased(), words).map { "did you mean \($0)?" }
                 ?? "values: \(words.joined(separator: ", "))")
+    }
+
+    /// Returns the value of `--gravity`; `top-left` and the like mean the same as `northwest`.
+    package func gravity() throws(UsageError) -> Gravity? {
+        let points = ["top": "north", "bottom": "south", "left": "west", "right": "east"]
+        let sides = (value("--gravity") ?? "").lowercased().split(separator: "-").map(String.init)
+        let named = Gravity(rawValue: sides.map { points[$0] ?? $0 }.joined())
+        return if let named { named } else { try choice("--gravity", Gravity.self) }
     }
 
     /// Returns the elements that all values of a comma-separated option name; nil without the option.

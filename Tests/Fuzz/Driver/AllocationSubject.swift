@@ -45,7 +45,9 @@ struct AllocationSubject: Sendable {
         decoding("avif-sequence", "avif/sequence-alpha.avif", faulty: "libavif"),
         encoding("jpeg"), encoding("jpeg", ["jpeg.progressive": .bool(true)], suffix: "-progressive"), encoding("png"),
         encoding("png", ["effort": .integer(9)], suffix: "-effort"), animating("png"), encoding("webp"),
-        encoding("webp", [OptionKey.lossless: .bool(true)], suffix: "-lossless", faulty: "libwebp"), animating("webp"),
+        encoding("webp", [OptionKey.lossless: .bool(true)], suffix: "-lossless", faulty: "libwebp"),
+        // Frames of few colors are also coded without loss.
+        animating("webp", faulty: "libwebp"),
         encoding("gif", isSwift: true), animating("gif", isSwift: true), encoding("farbfeld", isSwift: true),
         encoding("heic", faulty: "libx265"), encoding("avif", faulty: "libavif, libaom"),
         animating("avif", faulty: "libavif, libaom"),

@@ -72,7 +72,7 @@ private final class StillClock: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Previews` {
+@Suite(.timeLimit(.minutes(40))) struct `Previews` {
     private let clock = StillClock()
 
     /// Appends pieces of a file, and asks for a preview after each.
