@@ -53,7 +53,7 @@ struct OverlaySwitches: Sendable {
             throw UsageError(
                 "invalid --opacity value \"\(text)\": expected 0 to 100 percent", hint: "for example --opacity 60%")
         }
-        // 0.6 is 60 %, as in CSS; nobody asks for less than one percent.
+        // 0.6 is 60 %, as in CSS: an opacity below one percent is invisible.
         return isPercent || number > 1 ? number / 100 : number
     }
 
