@@ -71,16 +71,20 @@ import Testing
             "\(result.stderr)")
     }
 
-    @Test(arguments: [
-        (["--set", "title=x\u{1}y"], "cannot take these texts"),
-        (["--limits", "metadata=60", "--set", "title=x"], "no text can be added, because "),
-    ])
-    func `refuses texts that would be lost, or would replace metadata that was left out`(
-        words: [String], message: String
-    ) throws {
-        let result = try Tool.run(["metadata", "a.jpg", "-o", "x.jpg"] + words, directory: place.path)
+    @Test func `refuses texts that a packet cannot hold`() throws {
+        let result = try run("metadata", "a.jpg", "-o", "x.jpg", "--set", "title=x\u{1}y")
 
-        #expect(result.status != 0 && result.stderr.contains(message), "\(result.stderr)")
+        #expect(result.status != 0 && result.stderr.contains("cannot take these texts"), "\(result.stderr)")
         #expect(!FileManager.default.fileExists(atPath: place.file("x.jpg")))
+    }
+
+    @Test func `refuses to replace metadata that was left out`() throws {
+        let long = "title=" + String(repeating: "x", count: 500)
+        #expect(try run("metadata", "c.png", "-o", "d.png", "--set", long).status == 0)
+
+        let result = try run("metadata", "d.png", "-o", "e.png", "--limits", "metadata=100", "--set", "title=y")
+
+        #expect(result.status != 0 && result.stderr.contains("no text can be added, because "), "\(result.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: place.file("e.png")))
     }
 }
