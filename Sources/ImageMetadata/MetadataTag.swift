@@ -43,21 +43,34 @@ public struct MetadataTag: Sendable, Hashable {
     ///
     /// - Complexity: linear in the number of bytes, with at most 20,000 tags.
     public static func read(from metadata: [MetadataBlob]) -> [MetadataTag] {
+        var omissions: [String] = []
+        return read(from: metadata, omissions: &omissions)
+    }
+
+    /// Reads all known tags of an image's metadata.
+    ///
+    /// - Parameter omissions: receives a warning for each part that is left out.
+    package static func read(from metadata: [MetadataBlob], omissions: inout [String]) -> [MetadataTag] {
         var tags: [MetadataTag] = []
         for blob in metadata {
             switch blob.kind {
             case .exif:
                 var reader = ExifReader(blob.bytes)
                 tags += reader?.read() ?? []
-            case .xmp: tags += XMPReader.read(blob.bytes)
+            case .xmp: tags += XMPReader.read(blob.bytes, omissions: &omissions)
             case .iptc: tags += IPTCReader.read(blob.bytes)
             case .icc: tags += ICCReader.read(blob.bytes)
-            case .text where blob.kindInText == nil: tags.append(text(blob))
+            case .text where blob.kindInText == nil:
+                tags.append(text(blob))
+                if blob.bytes.count > Texts.maxBytes { omissions.append(Texts.omission(tags[tags.count - 1].name)) }
             case .text, .raw: continue
             }
-            if tags.count >= maxCount { break }
+            if tags.count > maxCount {
+                omissions.append("the tags after the first \(maxCount) are left out")
+                tags = Array(tags.prefix(maxCount))
+                break
+            }
         }
-        tags = Array(tags.prefix(maxCount))
         return tags + CompositeTags.of(tags)
     }
 

@@ -50,6 +50,9 @@ enum Texts {
     /// The longest text of a tag in bytes.
     static let maxBytes = 64 << 10
 
+    /// The warning about a text that is cut.
+    static func omission(_ name: String) -> String { "\(name) is longer than \(maxBytes) bytes: the rest is left out" }
+
     /// Returns UTF-8 text up to the first NUL, without spaces at the end; bytes that are not UTF-8 are Latin-1.
     static func decoded(_ bytes: some Collection<UInt8>) -> String {
         var text = Array(bytes.prefix { $0 != 0 }.prefix(maxBytes))

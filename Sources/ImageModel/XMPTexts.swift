@@ -145,7 +145,9 @@ package struct XMPTexts {
         for property in properties {
             if Self.position(of: property.name, in: packet) == nil {
                 new.append(property)
-            } else if !property.values.allSatisfy({ Self.position(of: Self.escaped($0), in: packet) != nil }) {
+            } else if !property.values.allSatisfy({
+                Self.position(of: XMLText.escaped($0, isAttribute: false), in: packet) != nil
+            }) {
                 left.append(property.name)
             }
         }
@@ -163,7 +165,7 @@ package struct XMPTexts {
     }
 
     private static func element(_ property: Property) -> String {
-        let values = property.values.map(escaped)
+        let values = property.values.map { XMLText.escaped($0, isAttribute: false) }
         let content =
             switch property.form {
             case .simple: values[0]
@@ -172,21 +174,6 @@ package struct XMPTexts {
             case .bag: "<rdf:Bag>\(values.map { "<rdf:li>\($0)</rdf:li>" }.joined())</rdf:Bag>"
             }
         return "<\(property.name)>\(content)</\(property.name)>"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            // A parser would make a line feed of it.
-            case "\r": result += "&#xD;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 
     private static func position(of text: String, in packet: [UInt8]) -> Int? {

@@ -1,5 +1,6 @@
 import Foundation
 import FoundationXML
+import ImageModel
 import TestSupport
 import Testing
 
@@ -135,7 +136,7 @@ import Testing
 
     @Test func `escapes characters that XML cannot express`() {
         #expect(
-            JUnitReport.escaped("a<b & \"c\" 'd'\u{1}\n") == "a&lt;b &amp; &quot;c&quot; &apos;d&apos;\u{FFFD}&#10;")
+            XMLText.escaped("a<b & \"c\" 'd'\u{1}\n") == "a&lt;b &amp; &quot;c&quot; &apos;d&apos;\u{FFFD}&#10;")
     }
 
     @Test func `leaves no files or processes`() throws {

@@ -132,6 +132,41 @@ import Testing
         #expect(read > 50)
     }
 
+    @Test func `that repeat a value form one list, in the order of the file`() {
+        let words = (0..<5000).map { "k\($0)" }
+        let packet =
+            "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:dc='http://purl.org/dc/elements/1.1/'>"
+            + "<rdf:Description><dc:subject><rdf:Bag>" + words.map { "<rdf:li>\($0)</rdf:li>" }.joined()
+            + "</rdf:Bag></dc:subject></rdf:Description></rdf:RDF>"
+
+        for blob in [MetadataBlob(.xmp, Array(packet.utf8)), MetadataBlob(.iptc, Blobs.iptc(words.map { (25, $0) }))] {
+            let tag = MetadataTag.read(from: [blob]).last
+            #expect(tag?.value == .list(words))
+            #expect(tag?.text == words.joined(separator: ", "))
+        }
+    }
+
+    static let large = String(repeating: "x", count: 70_000)
+
+    @Test(arguments: [
+        (
+            MetadataBlob(.xmp, Array("\u{FEFF}<a/>".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] })),
+            "no UTF-8 XML"
+        ),
+        (MetadataBlob(.xmp, Array("<a><b></a".utf8)), "damaged or too large"),
+        (MetadataBlob(.xmp, Array("<a>\(large)</a>".utf8)), "a text in the XMP packet is longer than 65536 bytes"),
+        (MetadataBlob(.text, Array(large.utf8), key: "Comment"), "Comment is longer than 65536 bytes"),
+        (MetadataBlob(.iptc, Blobs.iptc((0..<20_000).map { _ in (5, "n") })), ""),
+    ])
+    func `that are left out are named`(blob: MetadataBlob, warning: String) {
+        var omissions: [String] = []
+
+        _ = MetadataTag.read(from: [blob], omissions: &omissions)
+
+        #expect(omissions.count == (warning.isEmpty ? 0 : 1))
+        #expect(omissions.allSatisfy { $0.contains(warning) })
+    }
+
     @Test func `end when directories form a loop`() {
         var blob = Blobs.exif([(0x8769, 4, 1, [8, 0, 0, 0]), Blobs.short(0x112, 6)])
         // The link to the next directory leads to the first one.

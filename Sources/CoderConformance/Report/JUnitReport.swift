@@ -1,4 +1,5 @@
 import CoderHost
+import ImageModel
 
 /// The report for build servers: one suite per group.
 ///
@@ -7,7 +8,7 @@ enum JUnitReport {
     static func document(_ results: [CheckResult], _ manifest: PluginManifest, _ request: Request) -> String {
         let shown = results.filter { !request.onlyFailed || $0.verdict.isBad }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuites name=\"\(escaped(manifest.id))\" \(counts(shown))>\n"
+        text += "<testsuites name=\"\(XMLText.escaped(manifest.id))\" \(counts(shown))>\n"
         for group in Catalogue.groups {
             let members = shown.filter { $0.check.group == group.name }
             if members.isEmpty { continue }
@@ -27,38 +28,20 @@ enum JUnitReport {
 
     private static func testCase(_ result: CheckResult, _ manifest: PluginManifest) -> String {
         let name = result.check.id.split(separator: ".").dropFirst().joined(separator: ".")
-        var text = "    <testcase classname=\"\(escaped(manifest.id)).\(result.check.group)\" name=\"\(name)\" "
+        var text = "    <testcase classname=\"\(XMLText.escaped(manifest.id)).\(result.check.group)\" name=\"\(name)\" "
         text += "time=\"\(JSONReport.rounded(result.seconds))\""
-        let message = escaped(result.what)
+        let message = XMLText.escaped(result.what)
         var body = result.rule.map { "\($0.file): \($0.text)\n" } ?? ""
         if !result.remedy.isEmpty { body += "try: \(result.remedy)" }
         switch result.verdict {
         case .passed: return text + "/>\n"
         case .skipped: return text + "><skipped message=\"\(message)\"/></testcase>\n"
         case .failed:
-            text += "><failure type=\"failed\" message=\"\(message)\">\(escaped(body))</failure></testcase>\n"
+            text += "><failure type=\"failed\" message=\"\(message)\">\(XMLText.escaped(body))</failure></testcase>\n"
         case .crashed, .hung:
             let type = result.verdict.rawValue
-            text += "><error type=\"\(type)\" message=\"\(message)\">\(escaped(body))</error></testcase>\n"
+            text += "><error type=\"\(type)\" message=\"\(message)\">\(XMLText.escaped(body))</error></testcase>\n"
         }
         return text
-    }
-
-    /// Escapes text for XML attributes and content; characters that XML 1.0 cannot express become U+FFFD.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&apos;"
-            case "\n", "\r", "\t": result += "&#\(scalar.value);"
-            case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

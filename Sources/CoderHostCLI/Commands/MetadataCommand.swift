@@ -104,7 +104,9 @@ struct MetadataReport {
         FramesCommand.each(arguments.operands, arguments, host) { file, _ throws(CoderError) in
             let source = try ImageSource(path: file, limits: limits)
             let (tags, format, warnings) = try host.manager.withSession(source) { session throws(CoderError) in
-                (MetadataTag.read(from: try session.metadata()), session.format, session.context.warnings)
+                var omissions: [String] = []
+                let tags = MetadataTag.read(from: try session.metadata(), omissions: &omissions)
+                return (tags, session.format, session.context.warnings + omissions)
             }
             if arguments.has("--json") {
                 Console.out(
@@ -152,21 +154,23 @@ struct MetadataReport {
 
     private func json(_ tags: [MetadataTag]) -> JSONValue {
         let chosen = wanted.isEmpty ? tags : wanted.compactMap { find($0, tags) }
-        var members: [(key: String, value: JSONValue)] = []
+        var members: [(key: String, values: [JSONValue])] = []
         var places: [String: Int] = [:]
         for tag in chosen {
             let key = "\(tag.group):\(tag.name)"
-            guard let place = places[key] else {
+            if let place = places[key] {
+                members[place].values.append(json(tag))
+            } else {
                 places[key] = members.count
-                members.append((key, json(tag)))
-                continue
+                members.append((key, [json(tag)]))
             }
-            // A repeated tag becomes a list.
-            let earlier = members[place].value.array ?? [members[place].value]
-            members[place].value = .array(earlier + [json(tag)])
         }
-        return .object(members)
+        // A repeated tag becomes a list.
+        return .object(
+            members.map { ($0.key, $0.values.count == 1 ? $0.values[0] : .array($0.values.flatMap(elements))) })
     }
+
+    private func elements(_ value: JSONValue) -> [JSONValue] { value.array ?? [value] }
 
     private func json(_ tag: MetadataTag) -> JSONValue {
         switch tag.value {

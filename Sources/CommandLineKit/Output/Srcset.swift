@@ -61,13 +61,13 @@ package struct Srcset {
         var lines: [String] = []
         for source in sources.dropLast() {
             lines.append(
-                "  <source type=\"\(Self.escaped(source.type))\" srcset=\"\(Self.escaped(source.srcset))\" "
+                "  <source type=\"\(XMLText.escaped(source.type))\" srcset=\"\(XMLText.escaped(source.srcset))\" "
                     + "sizes=\"\(sizes(source))\">")
         }
         lines.append(
-            "  <img src=\"\(Self.escaped(Self.url(largest.name)))\" srcset=\"\(Self.escaped(fallback.srcset))\" "
+            "  <img src=\"\(XMLText.escaped(Self.url(largest.name)))\" srcset=\"\(XMLText.escaped(fallback.srcset))\" "
                 + "sizes=\"\(sizes(fallback))\" width=\"\(largest.size.width)\" height=\"\(largest.size.height)\" "
-                + "alt=\"\(Self.escaped(alternative))\" loading=\"lazy\" decoding=\"async\">")
+                + "alt=\"\(XMLText.escaped(alternative))\" loading=\"lazy\" decoding=\"async\">")
         return ["<picture>"] + lines + ["</picture>"]
     }
 
@@ -109,20 +109,6 @@ package struct Srcset {
             default:
                 let digits = String(byte, radix: 16, uppercase: true)
                 result += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        return result
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.unicodeScalars.append(character)
             }
         }
         return result

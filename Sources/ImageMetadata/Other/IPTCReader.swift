@@ -27,8 +27,11 @@ enum IPTCReader {
         let stream = record(in: bytes)
         var isUTF8 = false
         var tags: [MetadataTag] = []
+        var hasCharacterSet = false
+        var lists: [Int: Int] = [:]
         for set in datasets(stream) {
-            if set.record == 1, set.number == 90, !tags.contains(where: { $0.name == "CodedCharacterSet" }) {
+            if set.record == 1, set.number == 90, !hasCharacterSet {
+                hasCharacterSet = true
                 isUTF8 = stream[set.data].elementsEqual([0x1B, 0x25, 0x47])
                 tags.append(
                     MetadataTag("IPTC", "CodedCharacterSet", .text(isUTF8 ? "UTF8" : Texts.decoded(stream[set.data]))))
@@ -42,9 +45,10 @@ enum IPTCReader {
             }
             var text = isUTF8 ? String(decoding: data, as: UTF8.self) : Texts.latin(data)
             if known.kind == .date || known.kind == .time { text = formatted(text, known.kind) }
-            if known.kind == .list, let index = tags.firstIndex(where: { $0.name == known.name }) {
+            if known.kind == .list, let index = lists[set.number] {
                 tags[index].append(text)
             } else {
+                lists[set.number] = tags.count
                 tags.append(MetadataTag("IPTC", known.name, .text(text)))
             }
             if tags.count >= MetadataTag.maxCount { break }
@@ -105,10 +109,19 @@ enum IPTCReader {
 }
 
 extension MetadataTag {
-    /// Appends an element to a list.
+    /// Appends an element to a list, in constant time: a hostile file repeats a value thousands of times.
     mutating func append(_ element: String) {
-        let earlier: [String] = if case .list(let texts) = value { texts } else { [value.plain] }
-        value = .list(earlier + [element])
-        text = value.plain
+        var texts: [String]
+        if case .list(let earlier) = value {
+            texts = earlier
+        } else {
+            texts = [value.plain]
+            text = value.plain
+        }
+        // The array has one owner again, so that it is not copied.
+        value = .integer(0)
+        texts.append(element)
+        value = .list(texts)
+        text += ", " + element
     }
 }

@@ -24,7 +24,10 @@ struct XMLReader {
     private let bytes: [UInt8]
     private var place = 0
     private var count = 0
-    private var isDamaged = false
+    /// Whether a part is left out, because it is damaged or exceeds a bound.
+    private(set) var isDamaged = false
+    /// Whether a text is left out in part.
+    private(set) var hasCutText = false
 
     private static let maxDepth = 64
     private static let maxElements = 20_000
@@ -143,6 +146,7 @@ struct XMLReader {
             let close = next(bytes[place], from: place + 1)
         else { return nil }
         let value = Self.text(bytes[(place + 1)..<close])
+        if close - place - 1 > Texts.maxBytes { hasCutText = true }
         place = close + 1
         return (key, value)
     }
@@ -151,6 +155,7 @@ struct XMLReader {
         while !isDamaged {
             guard let open = next(UInt8(ascii: "<"), from: place) else { return fail() }
             if element.text.utf8.count < Texts.maxBytes { element.text += Self.text(bytes[place..<open]) }
+            if open - place > Texts.maxBytes { hasCutText = true }
             place = open
             if at("</") {
                 guard let close = next(UInt8(ascii: ">"), from: place) else { return fail() }

@@ -1,3 +1,5 @@
+import ImageModel
+
 /// Writes texts into an XMP packet.
 package enum XMPFields {
     /// The Dublin Core property of a field, and its container.
@@ -24,7 +26,7 @@ package enum XMPFields {
             let (name, container) = property(of: field)
             let language = container == "Alt" ? " xml:lang=\"x-default\"" : ""
             text +=
-                "<dc:\(name)><rdf:\(container)><rdf:li\(language)>\(escaped(value))</rdf:li></rdf:\(container)></dc:\(name)>"
+                "<dc:\(name)><rdf:\(container)><rdf:li\(language)>\(XMLText.escaped(value, isAttribute: false))</rdf:li></rdf:\(container)></dc:\(name)>"
         }
         text += "</rdf:Description>"
         result.insert(contentsOf: Array(text.utf8), at: place)
@@ -48,21 +50,6 @@ package enum XMPFields {
         var reader = XMLReader(packet)
         guard let root = reader.root() else { return false }
         return root.children.isEmpty && ["xmpmeta", "xapmeta", "RDF"].contains(root.name.local)
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            // XML allows no other control characters.
-            case _ where scalar.value < 0x20 && ![0x09, 0x0A, 0x0D].contains(scalar.value): continue
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 
     /// Removes a property, as an element or as an attribute.

@@ -9,8 +9,20 @@ struct XMPReader {
     private var places: [String: Int] = [:]
 
     static func read(_ packet: [UInt8]) -> [MetadataTag] {
+        var omissions: [String] = []
+        return read(packet, omissions: &omissions)
+    }
+
+    /// - Parameter omissions: receives a warning for each part that is left out.
+    static func read(_ packet: [UInt8], omissions: inout [String]) -> [MetadataTag] {
         var xml = XMLReader(packet)
-        guard let root = xml.root() else { return [] }
+        let isUTF16 = packet.starts(with: [0xFE, 0xFF]) || packet.starts(with: [0xFF, 0xFE])
+        guard !isUTF16, let root = xml.root() else {
+            omissions.append("the XMP packet is no UTF-8 XML document, so its tags are left out")
+            return []
+        }
+        if xml.isDamaged { omissions.append("the XMP packet is damaged or too large: some of its tags are left out") }
+        if xml.hasCutText { omissions.append(Texts.omission("a text in the XMP packet")) }
         var reader = XMPReader()
         if let toolkit = root.attribute("xmptk", "adobe:ns:meta/") {
             reader.tags.append(MetadataTag("XMP-x", "XMPToolkit", .text(toolkit)))

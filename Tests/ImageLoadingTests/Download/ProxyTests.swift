@@ -20,23 +20,16 @@ import Testing
         _ body: (TestServer, Downloader) async throws -> Void
     ) async throws {
         let server = try await TestServer.start()
-        let downloader = try makeDownloader { configuration in
-            configuration.servers.addresses = AddressPolicy()
-            configuration.servers.resolver = NoResolver()
-            configuration.servers.proxies.http = "http://\(user)127.0.0.1:\(server.port)"
-            configuration.servers.proxies.https = configuration.servers.proxies.http
-            configuration.servers.proxies.exceptions = exceptions
-            change(&configuration)
-        }
-        do {
-            try await body(server, downloader)
-        } catch {
-            await downloader.shutdown()
-            await server.stop()
-            throw error
-        }
-        await downloader.shutdown()
-        await server.stop()
+        try await serve(
+            server,
+            { configuration in
+                configuration.servers.addresses = AddressPolicy()
+                configuration.servers.resolver = NoResolver()
+                configuration.servers.proxies.http = "http://\(user)127.0.0.1:\(server.port)"
+                configuration.servers.proxies.https = configuration.servers.proxies.http
+                configuration.servers.proxies.exceptions = exceptions
+                change(&configuration)
+            }, body)
     }
 
     private func load(_ url: String, _ downloader: Downloader) async throws(CoderError) -> [UInt8]? {

@@ -26,6 +26,14 @@ func withServer(
     _ body: (TestServer, Downloader) async throws -> Void
 ) async throws {
     let server = try await TestServer.start(tls: tls)
+    try await serve(server, change, body)
+}
+
+/// Runs `body` with a server that runs and a downloader, and shuts both down.
+func serve(
+    _ server: TestServer, _ change: (inout DownloaderConfiguration) -> Void,
+    _ body: (TestServer, Downloader) async throws -> Void
+) async throws {
     let downloader = try makeDownloader(change)
     do {
         try await body(server, downloader)
