@@ -184,6 +184,19 @@ import Testing
         #expect(try color(host) == [0, 255, 0])
     }
 
+    @Test func `tells a file from one that replaced it at once`() throws {
+        let folder = TemporaryDirectory()
+        let versions = try [red, green].map { try BuiltPlugin.bytes("claims-formats", $0) }
+        let host = testHost(folder.path, follows: true)
+        var seen = Set(host.plugins.compactMap(\.examination.identity))
+
+        for round in 1...10 {
+            folder.write(versions[round % 2], to: "libcoder-a.so")
+            seen.formUnion(host.plugins.compactMap(\.examination.identity))
+            #expect(seen.count == round)
+        }
+    }
+
     @Test func `is followed after it is removed and created again`() throws {
         let parent = TemporaryDirectory()
         parent.folder("plugins")

@@ -136,6 +136,7 @@ package struct PluginScanner {
                 return record
             }
             record.examination.identity = opened.status.identity
+            waitForNextFileTime(after: opened.status.identity.changed)
             guard opened.status.size <= Self.maxFileBytes else {
                 record.status = PluginStatus(.notAPlugin, reason: "it is larger than 256 MiB", remedy: "remove it")
                 return record
