@@ -11,9 +11,6 @@ final class DecodedRows: RowSource {
     /// The rows in the band.
     private var rows = 0..<0
 
-    /// A band fits into the second-level cache; smaller bands would need more worker requests.
-    private static var bytesPerBand: Int { RowImage.bytesPerBand }
-
     /// - Parameter decode: fills a place with a part of the image; called for each row once, from top to bottom.
     init(
         _ size: PixelSize, _ format: PixelFormat, _ pool: PixelBufferPool,
@@ -22,9 +19,8 @@ final class DecodedRows: RowSource {
         self.size = size
         self.format = format
         self.decode = decode
-        let bytesPerRow = max(1, format.bytesPerRow(width: size.width) ?? 1)
         // Block-based codecs decode sixteen rows at a time.
-        let height = max(16, Self.bytesPerBand / bytesPerRow / 16 * 16)
+        let height = max(16, RowImage.rowsPerBand(of: size, format) / 16 * 16)
         band = try pool.take(
             PixelSize(size.width, min(size.height, height)), format, clean: false)
     }

@@ -17,8 +17,16 @@ public struct RowImage {
     /// The id of the coder that decodes it.
     package let coder: String
 
-    /// The approximate bytes of a band, which fits into the second-level cache.
-    static let bytesPerBand = 1280 << 10
+    /// Returns the approximate number of rows in a band.
+    ///
+    /// A band fits into the second-level cache; smaller bands would need more worker requests. A small image has eight
+    /// bands, because touching new memory costs it as much as its pixels.
+    static func rowsPerBand(of size: PixelSize, _ format: PixelFormat) -> Int {
+        let bytesPerRow = max(1, format.bytesPerRow(width: size.width) ?? 1)
+        return min(bytesPerBand / bytesPerRow, (size.height + 7) / 8)
+    }
+
+    private static let bytesPerBand = 1280 << 10
 }
 
 extension DecodeSession {

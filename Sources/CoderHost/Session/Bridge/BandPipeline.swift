@@ -27,8 +27,7 @@ final class BandPipeline: @unchecked Sendable {
         self.encoder = encoder
         self.plan = plan
         self.context = context
-        let bytesPerRow = max(1, rows.format.bytesPerRow(width: rows.size.width) ?? 1)
-        step = min(rows.size.height, max(1, RowImage.bytesPerBand / bytesPerRow / multiple) * multiple)
+        step = min(rows.size.height, max(1, RowImage.rowsPerBand(of: rows.size, rows.format) / multiple) * multiple)
         decodesAhead = context.threadHint > 1
     }
 
