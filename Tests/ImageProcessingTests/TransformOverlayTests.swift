@@ -64,6 +64,47 @@ import Testing
         #expect(result.packed == blank + line + line + blank + line + line + blank)
     }
 
+    @Test(arguments: [0, 1, 3], [1.0, 0.3])
+    func `draws tiles as one overlay with the same pattern would`(margin: Int, opacity: Double) throws {
+        let size = PixelSize(23, 17)
+        let image = try TransformImage.noise(size, PixelFormat(.rgba, bits: 16, alpha: .straight))
+        func color(_ x: Int, _ y: Int) -> RGBAColor {
+            RGBAColor(red: UInt8(x * 80), green: UInt8(y * 120), blue: 9, alpha: UInt8(90 + x * 50))
+        }
+        let tile = try TransformImage.paint(PixelSize(3, 2)) { color($0, $1) }
+        func isBetween(_ place: Int, _ side: Int) -> Bool {
+            place < margin || (place - margin) % (side + margin) >= side
+        }
+        let pattern = try TransformImage.paint(size) { x, y in
+            isBetween(x, 3) || isBetween(y, 2)
+                ? TransformImage.clear : color((x - margin) % (3 + margin), (y - margin) % (2 + margin))
+        }
+
+        let tiled = TransformImage.samples(
+            try Overlay(tile, opacity: opacity, margin: margin, isTiled: true).transform(image))
+        let drawn = TransformImage.samples(try Overlay(pattern, opacity: opacity).transform(image))
+        let old = TransformImage.samples(image)
+
+        for y in 0..<size.height {
+            for x in 0..<size.width {
+                let place = (y * size.width + x) * 4
+                // Between the tiles, pixels stay exactly as they were.
+                let wanted = isBetween(x, 3) || isBetween(y, 2) ? old : drawn
+                #expect(tiled[place..<place + 4] == wanted[place..<place + 4], "\(x),\(y)")
+            }
+        }
+    }
+
+    @Test func `costs about the same with tiles of one pixel as with large tiles`() throws {
+        let image = try gray(PixelSize(600, 600), 0)
+        func time(_ side: Int) throws -> Duration {
+            let overlay = Overlay(try gray(PixelSize(side, side), 9), isTiled: true)
+            return try (0..<3).map { _ in try ContinuousClock().measure { _ = try overlay.transform(image) } }.min()!
+        }
+        let (small, large) = (try time(1), try time(100))
+        #expect(small < large * 30, "\(small) instead of \(large)")
+    }
+
     @Test func `that is too large is reduced into the margins`() throws {
         let result = try Overlay(try gray(PixelSize(400, 100), 9), gravity: .center, margin: 1).transform(
             try gray(PixelSize(10, 10), 0))

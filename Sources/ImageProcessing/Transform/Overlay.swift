@@ -69,12 +69,7 @@ public struct Overlay: ImageTransformer {
             try draw(drawn, at: place(of: drawn.size, in: base.size), on: result)
             return result
         }
-        for y in stride(from: margin, to: base.size.height, by: drawn.size.height + margin) {
-            for x in stride(from: margin, to: base.size.width, by: drawn.size.width + margin) {
-                let place = PixelRect(x: x, y: y, width: drawn.size.width, height: drawn.size.height)
-                try draw(drawn, at: place, on: result)
-            }
-        }
+        try drawTiles(drawn, on: result)
         return result
     }
 
@@ -91,6 +86,40 @@ public struct Overlay: ImageTransformer {
         place.x = min(max(0, place.x), size.width - overlay.width)
         place.y = min(max(0, place.y), size.height - overlay.height)
         return place
+    }
+
+    /// Draws the overlay in every tile, row by row: the cost depends on the pixels, not on the number of tiles.
+    private func drawTiles(_ overlay: PixelBuffer, on target: PixelBuffer) throws(CoderError) {
+        let (size, width) = (target.size, overlay.size.width)
+        let starts = Array(stride(from: margin, to: size.width, by: width + margin))
+        guard let last = starts.last, margin < size.height else { return }
+        let weights = [UInt16](repeating: UInt16((opacity * 65_535).rounded()), count: width)
+        let strip = try PixelBufferPool.shared.take(PixelSize(size.width, 1), target.format, clean: false)
+        var source = [UInt16](repeating: 0, count: width * 4)
+        let clear = [UInt16](repeating: 0, count: margin * 4)
+        var work = [UInt16](repeating: 0, count: size.width * 4)
+        for y in margin..<size.height {
+            let row = (y - margin) % (overlay.size.height + margin)
+            if row >= overlay.size.height { continue }
+            overlay.loadWork(row, into: &source)
+            if opacity < 1 { WorkRow.cover(&source, weights) }
+            let tile = source + clear
+            var tiles = clear
+            tiles.reserveCapacity((last + width + margin) * 4)
+            for _ in starts { tiles += tile }
+            target.loadWork(y, into: &work)
+            WorkRow.blend(&work, Array(tiles.prefix(work.count)), .normal)
+            strip.storeWork(0, from: work)
+            // The pixels between the tiles keep their values exactly.
+            if margin == 0 {
+                copyPixels(PixelRect(strip.size), of: strip, into: target, x: 0, y: y)
+                continue
+            }
+            for x in starts {
+                let part = PixelRect(x: x, y: 0, width: min(width, size.width - x), height: 1)
+                copyPixels(part, of: strip, into: target, x: x, y: y)
+            }
+        }
     }
 
     /// Draws the visible part of the overlay.
