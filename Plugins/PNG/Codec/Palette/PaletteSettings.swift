@@ -6,9 +6,13 @@ struct PaletteSettings {
     /// The treatment of a pixel whose color is not in the palette.
     enum Dither: String {
         case none, ordered, diffusion
-        /// Diffusion.
+        /// Diffusion, or none if the best wanted quality is below 50.
         case auto
     }
+
+    /// The least quality with dithering by default. The noise of few colors needs so many bytes that a lower quality
+    /// would make a larger file.
+    private static let leastDithered = 50
 
     /// The maximum number of entries, 2 … 256, the transparent one included.
     let colors: Int
@@ -30,8 +34,9 @@ struct PaletteSettings {
         guard let dither = Dither(rawValue: name ?? "auto") else {
             throw .invalidArgument("invalid png.dither '\(name ?? "")'", hint: "use none, ordered, diffusion or auto")
         }
-        self.dither = dither
         quality = try options.string("png.quality-range").map { text throws(CoderError) in try Self.range(text) }
+        let isLow = quality.map { $0.upperBound < Self.leastDithered } ?? false
+        self.dither = dither == .auto ? (isLow ? .none : .diffusion) : dither
         isWanted = count != nil || quality != nil
         isIdle = name != nil && !isWanted
     }
