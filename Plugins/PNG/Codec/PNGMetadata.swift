@@ -162,7 +162,12 @@ final class PNGMetadata {
 
     private func fits(_ chunk: PNGChunk) -> Bool {
         if limits.maxMetadataBytes == 0 || chunk.length <= limits.maxMetadataBytes { return true }
-        complain("ignored metadata of \(chunk.length) bytes: the limit is \(limits.maxMetadataBytes)")
+        // Many chunks with different lengths are one warning for the first and one for the others.
+        let isFirst = !complaints.contains { $0.hasPrefix(Self.tooLong) }
+        complain(
+            isFirst
+                ? "\(Self.tooLong) of \(chunk.length) bytes: the limit is \(limits.maxMetadataBytes)"
+                : "\(Self.tooLong) in further chunks above the limit of \(limits.maxMetadataBytes) bytes")
         return false
     }
 
@@ -171,6 +176,9 @@ final class PNGMetadata {
         complain("ignored a damaged metadata chunk")
         return false
     }
+
+    /// The start of the warnings about chunks above the limit.
+    private static let tooLong = "ignored metadata"
 
     /// Warns, once for each cause.
     private func complain(_ message: String) {

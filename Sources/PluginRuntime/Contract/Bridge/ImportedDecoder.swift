@@ -84,6 +84,16 @@ package final class ImportedDecoder: FrameDecoder {
     package func metadata() throws(CoderError) -> [MetadataBlob] {
         var budget = MetadataBudget(context.limits)
         var result: [MetadataBlob] = []
+        // A file with many texts must not fill the warnings: one line names the first and counts the others.
+        var refused: [MetadataBlob.Kind: (first: String, count: Int)] = [:]
+        defer {
+            for (kind, reason) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                let others = reason.count - 1
+                context.warn(
+                    reason.first + (others == 0 ? "" : "; \(others) more piece\(others == 1 ? "" : "s") of \(kind) too")
+                )
+            }
+        }
         // Reads one more than the limit to detect excess metadata.
         for index in 0...UInt32(MetadataBudget.maxCount) {
             var blob = PortBlob()
@@ -105,7 +115,7 @@ package final class ImportedDecoder: FrameDecoder {
                 throw .undefined("cpi_blob.kind", blob.kind)
             }
             if let reason = budget.refusal(of: "\(kind)", bytes: blob.length, keyBytes: blob.keyLength) {
-                context.warn(reason)
+                refused[kind] = (refused[kind]?.first ?? reason, (refused[kind]?.count ?? 0) + 1)
                 continue
             }
             if blob.bytes.isEmpty { continue }
