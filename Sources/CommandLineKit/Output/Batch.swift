@@ -1,5 +1,6 @@
 package import CoderHost
 package import ImageModel
+import HostSystem
 import ImageProcessing
 
 /// Processes many inputs in parallel and reports the results in input order.
@@ -17,6 +18,8 @@ package final class Batch<Outcome: Sendable>: Sendable {
         var lastCode = CoderError.Code.corrupt
         /// Whether the reader of standard output is gone.
         var isPointless = false
+        /// Whether the last input is done.
+        var isOver = false
         var progress: ProgressLine
     }
 
@@ -59,6 +62,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
         threads: Int, isBound: Bool = false, finally: () -> Void = {},
         _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome
     ) -> ExitCode {
+        if isWatched { watchSignals() }
         runInParallel(inputs.count, threads: threads, isBound: isBound) { [self] index in
             if isPointless { return }
             note(Result { () throws(CoderError) in try work(index, inputs[index]) }, of: index)
@@ -78,6 +82,8 @@ package final class Batch<Outcome: Sendable>: Sendable {
     /// Prints the number of failures, and returns the exit code.
     package func end() -> ExitCode {
         state.withLock { state in
+            if isWatched, state.finished < inputs.count, Interruption.signal != nil { interrupt(&state) }
+            state.isOver = true
             state.progress.clear()
             if state.isPointless { return .inputOutput }
             let unread = summary?.files.unreadFolders ?? 0
@@ -94,22 +100,45 @@ package final class Batch<Outcome: Sendable>: Sendable {
     /// - Returns: the number of finished inputs.
     package func cutShort() -> Int {
         state.withLock { state in
-            for (index, result) in state.results.sorted(by: { $0.key < $1.key }) where !state.isPointless {
-                report(index, inputs[index], result)
-            }
-            state.isPointless = true
+            cutShort(&state)
             return state.finished
         }
     }
 
+    private func cutShort(_ state: inout State) {
+        for (index, result) in state.results.sorted(by: { $0.key < $1.key }) where !state.isPointless {
+            count(result, &state)
+            report(index, inputs[index], result)
+        }
+        state.results = [:]
+        state.isPointless = true
+    }
+
+    /// Whether a signal ends the batch with a summary.
+    private var isWatched: Bool { summary != nil && inputs.count > 1 }
+
+    /// Whether the last input is done.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Reports the finished inputs and the numbers of the batch, then ends the process by the signal that it received.
+    func interrupt() { state.withLock { interrupt(&$0) } }
+
+    private func interrupt(_ state: inout State) {
+        if !state.isOver, !state.isPointless {
+            state.progress.clear()
+            cutShort(&state)
+            summary?.report(state.tally, failures: state.failures, left: inputs.count - state.finished)
+        }
+        Self.endBySignal()
+    }
+
     private func note(_ result: Result<Outcome, CoderError>, of index: Int, _ state: inout State) {
+        // The signal of Ctrl-C also ends the workers: their failures are no results.
+        if case .failure = result, isWatched, Interruption.signal != nil { return }
         state.results[index] = result
         state.finished += 1
         state.progress.clear()
         while let next = state.results.removeValue(forKey: state.next) {
-            if case .success(let outcome) = next, let counted = outcome as? any BatchOutcome {
-                state.tally = state.tally + counted.total
-            }
             if case .failure(let error) = next {
                 if summary?.skips(inputs[state.next], after: error) ?? false {
                     state.tally.unrecognized += 1
@@ -117,12 +146,20 @@ package final class Batch<Outcome: Sendable>: Sendable {
                     continue
                 }
                 if error.message == CoderError.readerIsGone.message { state.isPointless = true }
-                state.failures += 1
                 state.lastCode = error.code
             }
+            count(next, &state)
             if !state.isPointless { report(state.next, inputs[state.next], next) }
             state.next += 1
         }
         if state.finished < inputs.count { state.progress.show(state.finished, inputs[index]) }
+    }
+
+    private func count(_ result: Result<Outcome, CoderError>, _ state: inout State) {
+        switch result {
+        case .failure: state.failures += 1
+        case .success(let outcome):
+            if let counted = outcome as? any BatchOutcome { state.tally = state.tally + counted.total }
+        }
     }
 }

@@ -67,31 +67,41 @@ package struct BatchSummary: Sendable {
     }
 
     /// Prints the summary; returns whether there is one.
-    func report(_ tally: BatchTally, failures: Int) -> Bool {
-        guard isWanted else { return false }
+    ///
+    /// - Parameter left: the number of inputs that are not done, because a signal ends the process; nil at the usual end.
+    @discardableResult
+    func report(_ tally: BatchTally, failures: Int, left: Int? = nil) -> Bool {
+        guard isWanted || left != nil else { return false }
         if isJSON {
             write(
                 .object([
                     (
                         "summary",
-                        .object([
-                            ("written", .integer(tally.written)), ("skipped", .integer(tally.skipped)),
-                            ("unrecognized", .integer(tally.unrecognized)), ("failed", .integer(failures)),
-                            ("input_bytes", .integer(tally.inputBytes)),
-                            ("output_bytes", .integer(tally.outputBytes)),
-                        ])
+                        .object(
+                            [
+                                ("written", .integer(tally.written)), ("skipped", .integer(tally.skipped)),
+                                ("unrecognized", .integer(tally.unrecognized)), ("failed", .integer(failures)),
+                                ("input_bytes", .integer(tally.inputBytes)),
+                                ("output_bytes", .integer(tally.outputBytes)),
+                            ] + (left.map { [("left", .integer($0))] } ?? []))
                     )
                 ]))
             return false
         }
-        Console.error("coderhost: \(Self.text(tally, failures: failures))")
+        let text = Self.text(tally, failures: failures)
+        guard let left else {
+            Console.error("coderhost: \(text)")
+            return true
+        }
+        Console.error("coderhost: interrupted: \(left) input\(left == 1 ? "" : "s") left, \(text)")
+        Console.error("  try: the same command with --skip-existing writes the rest")
         return true
     }
 
     /// Returns the summary as text.
     package static func text(_ tally: BatchTally, failures: Int) -> String {
         var parts = ["\(tally.written) written"]
-        if tally.skipped > 0 { parts.append("\(tally.skipped) skipped because the output is newer") }
+        if tally.skipped > 0 { parts.append("\(tally.skipped) skipped because the output is up to date") }
         if tally.unrecognized > 0 { parts.append(unrecognized(tally.unrecognized)) }
         if failures > 0 { parts.append("\(failures) failed") }
         var text = parts.joined(separator: ", ")
