@@ -18,9 +18,10 @@ import Testing
         (["convert", "f.png", "-o", "out.jpg", "--strip", "exfi"], "exif", 64),
         (["convert", "f.png", "-o", "{stme}.jpg"], "{stem}", 64),
         (["convert", "f.png", "-o", "out.jpg", "--qualtiy", "3"], "--quality", 64),
-        (["convert", "f.png", "-o", "out.jpg", "-Q", "3"], "-q, --quality", 64),
-        (["convert", "f.png", "-resize", "8x8", "-o", "out.jpg"], "--resize", 64),
-        (["convert", "f.png", "-quality", "80", "-o", "out.jpg"], "--quality", 64),
+        (["convert", "f.png", "-o", "out.jpg", "-Q", "3"], "-q 3", 64),
+        (["convert", "f.png", "-resize", "8x8", "-o", "out.jpg"], "--resize 8x8", 64),
+        (["convert", "f.png", "-quality", "80", "-o", "out.jpg"], "--quality 80", 64),
+        (["convert", "f.png", "-quality=80", "-o", "out.jpg"], "--quality 80", 64),
         (["convert", "f.png", "-strip", "-o", "out.jpg"], "--strip", 64),
         (["convert", "f.png", "-o", "out.jpg", "-O", "progressive=true"], "jpeg.progressive", 64),
         (["convert", "f.png", "-o", "out.jpg", "-O", "progresive=true"], "jpeg.progressive", 64),
@@ -81,20 +82,50 @@ import Testing
     }
 
     @Test(arguments: [
-        (["convert", "f.png", "b.webp"], "  try: to write b.webp: -o b.webp"),
-        (["rewrite", "f.png", "B.PNG"], "  try: to write B.PNG: -o B.PNG"),
-        (["convert", "f.png", "f.png"], "  try: coderhost convert --help"),
+        (["convert", "f.png", "b.webp"], "  try: coderhost convert f.png -o b.webp"),
+        (["rewrite", "f.png", "B.PNG"], "  try: coderhost rewrite f.png -o B.PNG"),
+        (["convert", "f.png", "g.png"], "  try: coderhost convert f.png -o g.png"),
+        (["convert", "f.png", "g.png", "b.webp"], "  try: coderhost convert … -o b.webp"),
+        (["convert", "f.png", "g.png", "f.png"], "  try: coderhost convert … -o OUT, a file or a folder/"),
+        (["convert", "f.png", "f.png"], "  try: coderhost convert … -o OUT, a file or a folder/"),
+        (["convert", "f.png"], "  try: coderhost convert f.png -o OUT, a file or a folder/"),
         (["convert", "f.png", "b.unknown"], "  try: coderhost convert --help"),
         (["convert", "b.webp"], "  try: coderhost convert --help"),
     ])
     func `name -o if the last operand looks like an output`(words: [String], hint: String) throws {
         let place = TemporaryDirectory()
-        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
+        for name in ["f.png", "g.png"] { place.write(Fixture.named("images/f.png").bytes, to: name) }
 
         let result = try Tool.run(words, directory: place.path)
 
         #expect(result.status == 64)
         #expect(result.stderr.split(separator: "\n") == ["coderhost: missing option -o OUT", hint[...]])
+    }
+
+    @Test(arguments: [
+        (["convert", "f.png", "--width", "640", "-o", "o.png"], "write --resize 640x"),
+        (["convert", "f.png", "--width=640", "-o", "o.png"], "write --resize 640x"),
+        (["convert", "f.png", "-w", "640", "-o", "o.png"], "write --resize 640x"),
+        (["convert", "f.png", "--width"], "write --resize 800x"),
+        (["convert", "f.png", "--height", "20", "-o", "o.png"], "write --resize x20"),
+        (["thumbnail", "f.png", "-width", "64"], "write --size 64x"),
+        (["convert", "f.png", "--scale", "25%", "-o", "o.png"], "write --resize 25%"),
+        (["convert", "f.png", "--output-dir", "web/"], "write -o web/"),
+        (["convert", "f.png", "--background", "red", "-o", "o.jpg"], "write --bg red"),
+    ])
+    func `name the own option for the option of another program`(words: [String], hint: String) throws {
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(words, directory: place.path)
+
+        #expect(result.status == 64 && result.stderr.hasPrefix("coderhost: unknown option "))
+        #expect(result.stderr.hasSuffix("\n  try: \(hint)\n"), "\(result.stderr)")
+        // The remedy is accepted.
+        let remedy = hint.dropFirst(6).split(separator: " ").map(String.init)
+        let output = remedy.contains("-o") ? [] : ["-o", "new.jpg"]
+        let fixed = try Tool.run([words[0], "f.png"] + remedy + output, directory: place.path)
+        #expect(fixed.status == 0, "\(fixed.stderr)")
     }
 
     static let limits: [(value: String, message: String, hint: String)] = [

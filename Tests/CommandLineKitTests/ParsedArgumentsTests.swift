@@ -70,7 +70,7 @@ private func failure(_ words: String...) -> UsageError? {
     }
 
     @Test(arguments: [
-        ("-size", "--size"), ("-quality", "--quality"), ("-output=x", "--output"), ("-verbose", "--verbose"),
+        ("-size", "--size 8"), ("-quality", "--quality 8"), ("-output=x", "--output x"), ("-verbose", "--verbose"),
     ])
     func `suggest the long option that is written with one hyphen`(word: String, option: String) {
         #expect(failure("a", word, "8")?.hint == "did you mean \(option)?")
@@ -84,8 +84,8 @@ private func failure(_ words: String...) -> UsageError? {
     @Test func `have errors that name the option and a remedy`() {
         #expect(failure("a", "--qualty", "3")?.hint == "did you mean --quality?")
         #expect(failure("a", "--qualty", "3")?.message == "unknown option --qualty")
-        #expect(failure("a", "-Q", "3")?.hint == "did you mean -q, --quality?")
-        #expect(failure("a", "--Verbose")?.hint == "did you mean -v, --verbose?")
+        #expect(failure("a", "-Q", "3")?.hint == "did you mean -q 3?")
+        #expect(failure("a", "--Verbose")?.hint == "did you mean --verbose?")
         #expect(failure("a", "-z")?.hint == nil)
         #expect(failure("a", "-o")?.message == "-o needs a value: OUT")
         #expect(failure("a", "-o", "-v")?.message == "-o needs a value: OUT")

@@ -197,25 +197,32 @@ extension OutputTarget {
         createsFolders ? nil : FileSink.missingFolder(of: path)
     }
 
-    /// Whether `--skip-existing` keeps an output: it is a file that is not older than its input.
+    /// Whether `--skip-existing` keeps an output: it is a file with content that is not older than its input.
     package func keepsExisting(_ path: String, from input: String) -> Bool {
-        guard skipsExisting, path != "-", let output = FileStatus.of(path), output.isRegular else { return false }
+        guard skipsExisting, path != "-", let output = FileStatus.of(path), output.isRegular, output.size > 0 else {
+            return false
+        }
         guard let source = FileStatus.of(input) else { return true }
         return output.identity.modified >= source.identity.modified
     }
 }
 
 extension ParsedArguments {
-    /// Returns the value of `--output`. Without one, a last operand that looks like an output is probably meant.
+    /// Returns the value of `--output`. Without one, the last operand is probably meant: a file of a known format that
+    /// does not exist, or the second of two different files.
     package func output(
         default usual: String? = nil, _ host: CoderHost, command: String
     ) throws(UsageError) -> String {
         if let output = value("--output") ?? usual { return output }
         var hint: String?
-        if operands.count > 1, let last = operands.last, FileStatus.of(last) == nil,
+        let isLikely = operands.count > 1 && FileStatus.of(operands.last ?? "") == nil
+        if isLikely || operands.count == 2 && operands[0] != operands[1], let last = operands.last,
             let suffix = FileName(last).suffix?.lowercased(), host.manager.format(ofExtension: suffix) != nil
         {
-            hint = "to write \(last): -o \(last)"
+            let inputs = operands.count == 2 ? printable(operands[0]) : "…"
+            hint = "coderhost \(command) \(inputs) -o \(printable(last))"
+        } else if let last = operands.last, FileStatus.of(last) != nil {
+            hint = "coderhost \(command) \(operands.count == 1 ? printable(last) : "…") -o OUT, a file or a folder/"
         }
         throw UsageError("missing option -o OUT", hint: hint, command: command)
     }

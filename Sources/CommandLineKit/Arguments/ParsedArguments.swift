@@ -39,16 +39,18 @@ package struct ParsedArguments {
             }
             if let long = Self.longOption(writtenAs: word, command) {
                 throw UsageError(
-                    "unknown option \(word.prefix { $0 != "=" })", hint: "did you mean \(long)?", command: command.name)
+                    "unknown option \(word.prefix { $0 != "=" })",
+                    hint: "did you mean \(Self.example(long, word, rest.first, command))?", command: command.name)
             }
             let (name, attached) = Self.split(word)
             guard let option = command.allOptions.first(where: { $0.names.contains(name) }) else {
                 let isFile = FileStatus.of(word) != nil
+                let foreign = ForeignOption.remedy(for: word, value: rest.first, command)
                 throw UsageError(
-                    "unknown option \(isFile ? word : name)",
+                    "unknown option \(isFile ? word : String(word.prefix { $0 != "=" }))",
                     hint: isFile
                         ? "for a file of this name write ./\(word)"
-                        : Self.suggestion(for: name, command).map { "did you mean \($0)?" },
+                        : foreign ?? Self.suggestion(for: name, rest.first, command).map { "did you mean \($0)?" },
                     command: command.name)
             }
             guard option.value != nil else {
@@ -117,11 +119,25 @@ package struct ParsedArguments {
         return command.allOptions.contains { $0.names.contains(long) } ? long : nil
     }
 
-    /// Returns the option that a mistyped name probably means, with all its names if only the case of a letter differs.
-    private static func suggestion(for name: String, _ command: CommandSpecification) -> String? {
+    /// Returns an option with the value that follows the typed word, as the user can copy it.
+    private static func example(
+        _ name: String, _ word: String, _ next: String?, _ command: CommandSpecification
+    ) -> String {
+        let takesValue = command.allOptions.contains { $0.names.contains(name) && $0.value != nil }
+        let attached = word.firstIndex(of: "=").map { String(word[word.index(after: $0)...]) }
+        guard takesValue, let value = attached ?? next, !value.isEmpty, !value.hasPrefix("-") else { return name }
+        return "\(name) \(printable(value))"
+    }
+
+    /// Returns the option that a mistyped name probably means, with its value if only the case of a letter differs.
+    private static func suggestion(
+        for name: String, _ next: String?, _ command: CommandSpecification
+    ) -> String? {
         let options = command.allOptions
-        if let option = options.first(where: { $0.names.contains { $0.lowercased() == name.lowercased() } }) {
-            return option.names.joined(separator: ", ")
+        for option in options {
+            if let own = option.names.first(where: { $0.lowercased() == name.lowercased() }) {
+                return example(own, name, next, command)
+            }
         }
         // Any two short options differ by one letter, so a short name has no nearest one.
         return name.hasPrefix("--") ? OptionCheck.nearest(name, options.flatMap(\.names)) : nil
