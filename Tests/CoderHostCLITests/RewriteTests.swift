@@ -32,34 +32,13 @@ import Testing
 
     private static let head = Array("Exif".utf8) + [0, 0]
 
-    /// Exif with an orientation, and with a location if `place` is set.
-    private func exif(place: Bool) -> [UInt8] {
-        let orientation: [UInt8] = [0x12, 0x01, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0]
-        let end: [UInt8] = [0, 0, 0, 0]
-        let start = Array("II".utf8) + [42, 0, 8, 0, 0, 0]
-        if !place { return start + [1, 0] + orientation + end }
-        let pointer: [UInt8] = [0x25, 0x88, 4, 0, 1, 0, 0, 0, 38, 0, 0, 0]
-        let north: [UInt8] = [1, 0, 1, 0, 2, 0, 2, 0, 0, 0, 0x4E, 0, 0, 0]
-        return start + [2, 0] + orientation + pointer + end + north + end
-    }
-
-    private func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
-        func bigEndian(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
-        var crc: UInt32 = .max
-        for byte in Array(name.utf8) + data {
-            crc ^= UInt32(byte)
-            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
-        }
-        return bigEndian(UInt32(data.count)) + Array(name.utf8) + data + bigEndian(~crc)
-    }
-
     private func hexadecimal(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private func rawProfile(_ key: String, _ bytes: [UInt8]) -> [UInt8] {
         let text = "\nexif\n      \(bytes.count)\n\(hexadecimal(bytes))\n"
-        return chunk("tEXt", Array(key.utf8) + [0] + Array(text.utf8))
+        return PNGPieces.chunk("tEXt", Array(key.utf8) + [0] + Array(text.utf8))
     }
 
     /// A fixture with metadata after its header.
@@ -79,8 +58,9 @@ import Testing
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
     func `removes a location from Exif and from its older text form`(_ inExif: Bool, _ inText: Bool) throws {
-        let text = rawProfile(Self.key, Self.head + exif(place: true))
-        try write("in.png", (inExif ? [chunk("eXIf", exif(place: true))] : []) + (inText ? [text] : []))
+        let text = rawProfile(Self.key, Self.head + PNGPieces.exif(place: true))
+        try write(
+            "in.png", (inExif ? [PNGPieces.chunk("eXIf", PNGPieces.exif(place: true))] : []) + (inText ? [text] : []))
 
         let result = try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "out.png", directory: place.path)
         let bytes = try #require(readFile(place.file("out.png")))
@@ -91,7 +71,12 @@ import Testing
     }
 
     @Test func `warns about a location in older Exif text, and removes it as a comment`() throws {
-        try write("in.png", [chunk("eXIf", exif(place: false)), rawProfile(Self.key, Self.head + exif(place: true))])
+        try write(
+            "in.png",
+            [
+                PNGPieces.chunk("eXIf", PNGPieces.exif(place: false)),
+                rawProfile(Self.key, Self.head + PNGPieces.exif(place: true)),
+            ])
 
         let kept = try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "kept.png", directory: place.path)
         let removed = try Tool.run(
@@ -99,7 +84,7 @@ import Testing
         let converted = try Tool.run("convert", "in.png", "--strip", "exif", "-o", "c.png", directory: place.path)
 
         #expect(
-            kept.stderr.contains("\"\(Self.key)\" is kept and may contain a location: --strip comment"),
+            kept.stderr.contains("\"\(Self.key)\" is kept and may contain a location: --strip text"),
             "\(kept.stderr)")
         #expect(removed.status == 0 && removed.stderr.isEmpty, "\(removed.stderr)")
         #expect(converted.status == 0, "\(converted.stderr)")
@@ -107,7 +92,7 @@ import Testing
     }
 
     @Test func `removes Exif text with any case of its key`() throws {
-        try write("in.png", [rawProfile("raw profile type EXIF", Self.head + exif(place: true))])
+        try write("in.png", [rawProfile("raw profile type EXIF", Self.head + PNGPieces.exif(place: true))])
         for parts in ["gps", "exif", "gps,exif"] {
             let result = try Tool.run("rewrite", "in.png", "--strip", parts, "-o", "out.png", directory: place.path)
             #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
@@ -116,18 +101,23 @@ import Testing
     }
 
     @Test func `removes all locations of Exif`() throws {
-        var twice = exif(place: true)
+        var twice = PNGPieces.exif(place: true)
         // Changes the orientation field to a second location field.
         twice.replaceSubrange(10..<22, with: twice[22..<34])
-        try write("in.png", [chunk("eXIf", twice)])
+        try write("in.png", [PNGPieces.chunk("eXIf", twice)])
         #expect(try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "out.png", directory: place.path).status == 0)
         #expect(try !holdsPosition("out.png"))
     }
 
     @Test func `warns about unreadable metadata when removing a part of it`() throws {
         let packet = Array("XML:com.adobe.xmp".utf8) + [0] + Array("<x:xmpmeta/>".utf8)
-        try write("twice.png", [chunk("eXIf", exif(place: false)), chunk("eXIf", exif(place: true))])
-        try write("packet.png", [chunk("tEXt", packet)])
+        try write(
+            "twice.png",
+            [
+                PNGPieces.chunk("eXIf", PNGPieces.exif(place: false)),
+                PNGPieces.chunk("eXIf", PNGPieces.exif(place: true)),
+            ])
+        try write("packet.png", [PNGPieces.chunk("tEXt", packet)])
         for (input, warning) in [
             ("twice.png", "ignored a second Exif chunk"), ("packet.png", "may contain a location"),
         ] {
@@ -137,5 +127,42 @@ import Testing
             #expect(all.status == 0 && !all.stderr.contains(warning), "\(all.stderr)")
             #expect(try !holdsPosition("out.png"))
         }
+    }
+
+    // MARK: Turns
+
+    @Test(arguments: [("-90", "270"), ("450", "90"), ("-450", "270"), ("720", "0"), ("-180", "180")])
+    func `turns by every multiple of 90 degrees`(degrees: String, same: String) throws {
+        // All blocks of this image are complete.
+        let source = Repository.fixture("jpeg/baseline-444-restart.jpg")
+        var hashes: [String] = []
+        for value in [degrees, same] {
+            let result = try Tool.run("rewrite", source, "--rotate", value, "-o", "t.jpg", directory: place.path)
+            #expect(result.status == 0, "\(result.stderr)")
+            hashes.append(try Tool.run("info", "-f", "pixel_sha256", "t.jpg", directory: place.path).stdout)
+        }
+        #expect(hashes[0] == hashes[1] && !hashes[0].isEmpty)
+    }
+
+    @Test(arguments: ["45", "-91", "x", "90.0"]) func `refuses other turns`(degrees: String) throws {
+        let result = try Tool.run(
+            "rewrite", Repository.fixture("images/photo.jpg"), "--rotate", degrees, "-o", "t.jpg",
+            directory: place.path)
+
+        #expect(result.status == 64 && result.stderr.contains("invalid --rotate value \"\(degrees)\""))
+        #expect(result.stderr.contains("  try: coderhost convert rotates by any angle"))
+    }
+
+    @Test func `names the orientation that turns without loss if incomplete blocks are cut`() throws {
+        let source = Repository.fixture("images/photo.jpg")
+        let result = try Tool.run("rewrite", source, "--rotate", "90", "-o", "t.jpg", directory: place.path)
+        #expect(result.stderr.contains("--set-orientation 6 turns the image"), "\(result.stderr)")
+
+        // The remedy shows the same image as a turn by a viewer.
+        #expect(
+            try Tool.run("rewrite", source, "--set-orientation", "6", "-o", "o.jpg", directory: place.path).status == 0)
+        #expect(try Tool.run("convert", "o.jpg", "--to-srgb", "-o", "o.png", directory: place.path).status == 0)
+        #expect(try Tool.run("convert", source, "--rotate", "90", "-o", "r.png", directory: place.path).status == 0)
+        #expect(try Tool.run("compare", "o.png", "r.png", directory: place.path).status == 0)
     }
 }

@@ -159,7 +159,7 @@ struct RewritePlan {
         for blob in metadata {
             guard let kind = blob.kindInText, kind == .exif || kind == .xmp, !edited.contains(kind) else { continue }
             warnings.append(
-                "the text \"\(blob.key ?? "")\" is kept and may contain a location: --strip comment removes it")
+                "the text \"\(blob.key ?? "")\" is kept and may contain a location: --strip text removes it")
         }
     }
 
@@ -181,8 +181,11 @@ struct RewritePlan {
         if kept.contains(wanted) {
             context.warn("the crop starts at a block edge: \(kept) is kept instead of \(wanted)")
         } else {
+            let lossless =
+                request.crop == nil
+                ? "--set-orientation \(request.transform.rawValue) turns the image without moving pixels, " : ""
             context.warn(
-                "incomplete blocks at the edge cannot be turned: \(kept) of \(wanted) is kept; "
+                "incomplete blocks at the edge cannot be turned: \(kept) of \(wanted) is kept; \(lossless)"
                     + "--perfect refuses this, coderhost convert keeps every pixel")
         }
     }

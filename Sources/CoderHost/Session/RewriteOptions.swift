@@ -24,7 +24,7 @@ public struct RewriteOptions: Sendable, Hashable {
         case other
 
         /// The kind of metadata that the part covers completely; nil for a part of Exif.
-        var kind: MetadataBlob.Kind? {
+        package var kind: MetadataBlob.Kind? {
             switch self {
             case .exif: .exif
             case .xmp: .xmp

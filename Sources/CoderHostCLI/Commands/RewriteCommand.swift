@@ -16,13 +16,15 @@ enum RewriteCommand: Command {
         ],
         options: [
             .output("file, folder/, - (stdout) or template of {dir} {tree} {stem} {ext} {n}")
-        ] + metadataOptions(value: "PARTS", keep: ", besides icc (default: all)", strip: "\(parts), or all except icc")
+        ] + MetadataParts.rewriteOptions
             + [
                 OptionSpecification(
                     "--set-orientation", value: "N", help: "set the Exif orientation tag, 1 to 8 (default: keep)"),
                 OptionSpecification(
-                    "--rotate", value: "DEGREES", help: "rotate clockwise by 90, 180 or 270 degrees (default: 0)"),
-                OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal or vertical (default: none)"),
+                    "--rotate", value: "DEGREES", help: "rotate clockwise by 90, 180, 270 or -90 degrees (default: 0)"),
+                OptionSpecification(
+                    "--flip", value: "HOW", choices: Flip.allCases.map(\.rawValue),
+                    help: "mirror: horizontal or vertical (default: none)"),
                 OptionSpecification(
                     "--crop", value: "PART",
                     help: "crop to WxH+X+Y or X,Y,W,H, extended to block boundaries (default: all)"),
@@ -30,32 +32,21 @@ enum RewriteCommand: Command {
                 OptionSpecification("--optimize", help: "compress the same pixels better"),
             ] + OptionSpecification.inputs + [.skipExisting] + ConvertJob.outputSpecification)
 
-    private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
-
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         try RewriteJob(arguments, try options(arguments), command: specification.name).run(arguments)
     }
 
     private static func options(_ arguments: ParsedArguments) throws(UsageError) -> RewriteOptions {
         var options = RewriteOptions()
-        if let kept = try parts("--keep", arguments) {
-            options.removed = Set(RewriteOptions.Part.allCases).subtracting(kept).subtracting([.icc])
-            // GPS and thumbnail are parts of Exif: keeping Exif keeps them, and keeping one of them keeps Exif.
-            if kept.contains(.exif) { options.removed.subtract([.gps, .thumbnail]) }
-            if !kept.isDisjoint(with: [.gps, .thumbnail]) { options.removed.remove(.exif) }
+        let all = Set(RewriteOptions.Part.allCases).subtracting([.icc])
+        if let kept = try MetadataParts.named(by: "--keep", arguments, all: all) {
+            options.removed = MetadataParts.removed(keeping: kept).subtracting([.icc])
         }
-        options.removed.formUnion(try parts("--strip", arguments) ?? [])
+        options.removed.formUnion(try MetadataParts.named(by: "--strip", arguments, all: all) ?? [])
         if let number = try arguments.integer("--set-orientation", 1...8) {
             options.orientation = Orientation(rawValue: number)
         }
-        if let degrees = try arguments.integer("--rotate", 0...360) {
-            guard let turn = [0: .up, 90: .right, 180: .down, 270: .left, 360: .up][degrees] as Orientation? else {
-                throw UsageError(
-                    "invalid --rotate value \"\(degrees)\": expected 90, 180 or 270",
-                    hint: "coderhost convert rotates by any angle")
-            }
-            options.transform = turn
-        }
+        options.transform = try turn(arguments)
         if let flip = try arguments.choice("--flip", Flip.self) {
             options.transform = (flip == .horizontal ? Orientation.upMirrored : .downMirrored)
                 .followed(by: options.transform)
@@ -66,12 +57,17 @@ enum RewriteCommand: Command {
         return options
     }
 
-    private enum Flip: String, CaseIterable { case horizontal, vertical }
-
-    private static func parts(
-        _ key: String, _ arguments: ParsedArguments
-    ) throws(UsageError) -> Set<RewriteOptions.Part>? {
-        let known = RewriteOptions.Part.allCases.map { ($0.rawValue, $0) }
-        return try arguments.set(key, of: known, noun: "metadata part", all: Set(known.map(\.1)).subtracting([.icc]))
+    /// Returns the turn of `--rotate`: any multiple of 90 degrees, of which full turns have no effect.
+    private static func turn(_ arguments: ParsedArguments) throws(UsageError) -> Orientation {
+        guard let text = arguments.value("--rotate") else { return .up }
+        guard let degrees = Int(text), degrees.isMultiple(of: 90) else {
+            throw UsageError(
+                "invalid --rotate value \"\(text)\": expected a multiple of 90, such as 90, 180, 270 or -90",
+                hint: "coderhost convert rotates by any angle", command: specification.name)
+        }
+        let turns: [Orientation] = [.up, .right, .down, .left]
+        return turns[((degrees / 90) % 4 + 4) % 4]
     }
+
+    private enum Flip: String, CaseIterable { case horizontal, vertical }
 }

@@ -10,17 +10,20 @@ package struct OptionSpecification {
     package var verbs: [String]
     /// Whether the option can be repeated, because its values add up.
     package var isList: Bool
+    /// The words that the value can be, for completions; empty for other values.
+    package var choices: [String]
     /// Whether the value can be omitted; it is then part of the word, as in `--name=VALUE`.
     package var hasOptionalValue: Bool
 
     package init(
         _ names: String..., value: String? = nil, isList: Bool = false, hasOptionalValue: Bool = false,
-        of verbs: [String] = [], help: String
+        of verbs: [String] = [], choices: [String] = [], help: String
     ) {
         self.names = names
         self.verbs = verbs
         self.value = value
         self.isList = isList
+        self.choices = choices
         self.hasOptionalValue = hasOptionalValue
         self.help = help
     }
@@ -100,7 +103,8 @@ package struct CommandSpecification {
         OptionSpecification(
             "--plugin-dir", value: "DIR", isList: true, help: "search this plugin folder first (may be repeated)"),
         OptionSpecification(
-            "--trust", value: "POLICY", help: "which plugins to use: any, owned or signed (default: owned)"),
+            "--trust", value: "POLICY", choices: ["any", "owned", "signed"],
+            help: "which plugins to use: any, owned or signed (default: owned)"),
         OptionSpecification(
             "--limits", value: "SPEC", isList: true,
             help:
@@ -108,7 +112,7 @@ package struct CommandSpecification {
                 + "frames total input output memory metadata all-metadata ratio scans nesting threads time "
                 + "(default: default)"),
         OptionSpecification(
-            "--isolation", value: "MODE",
+            "--isolation", value: "MODE", choices: ["auto", "require", "off"],
             help:
                 "sandbox third-party plugins (auto), all (require[:GROUP,…]) or none (off); groups: limits "
                 + "namespaces landlock seccomp (default: auto)"),

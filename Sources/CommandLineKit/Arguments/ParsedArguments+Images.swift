@@ -16,22 +16,24 @@ extension ParsedArguments {
                 ?? "values: \(words.joined(separator: ", "))")
     }
 
-    /// Returns the value of `--gravity`; `top-left` and the like mean the same as `northwest`.
-    package func gravity() throws(UsageError) -> Gravity? {
+    /// Returns the value of `--gravity` or a similar option; `top-left` and the like mean the same as `northwest`.
+    package func gravity(_ key: String = "--gravity") throws(UsageError) -> Gravity? {
         let points = ["top": "north", "bottom": "south", "left": "west", "right": "east"]
-        let sides = (value("--gravity") ?? "").lowercased().split(separator: "-").map(String.init)
+        let sides = (value(key) ?? "").lowercased().split(separator: "-").map(String.init)
         let named = Gravity(rawValue: sides.map { points[$0] ?? $0 }.joined())
-        return if let named { named } else { try choice("--gravity", Gravity.self) }
+        return if let named { named } else { try choice(key, Gravity.self) }
     }
 
     /// Returns the elements that all values of a comma-separated option name; nil without the option.
     ///
     /// - Parameters:
     ///   - known: all elements with their words.
+    ///   - aliases: further words, which messages do not list.
     ///   - noun: the name of an element in messages.
     ///   - all: the meaning of `all`; nil for all elements.
     package func set<Element: Hashable>(
-        _ key: String, of known: [(word: String, element: Element)], noun: String, all: Set<Element>? = nil
+        _ key: String, of known: [(word: String, element: Element)],
+        aliases: [(word: String, element: Element)] = [], noun: String, all: Set<Element>? = nil
     ) throws(UsageError) -> Set<Element>? {
         guard has(key) else { return nil }
         var result: Set<Element> = []
@@ -40,7 +42,7 @@ extension ParsedArguments {
                 result.formUnion(all ?? Set(known.map(\.element)))
                 continue
             }
-            guard let match = known.first(where: { $0.word == word.lowercased() }) else {
+            guard let match = (known + aliases).first(where: { $0.word == word.lowercased() }) else {
                 let words = known.map(\.word)
                 let plural = noun.split(separator: " ").last.map { "\($0)s" } ?? noun
                 throw UsageError(

@@ -43,7 +43,8 @@ extension OptionSpecification {
 
     /// `--skip-existing`.
     package static let skipExisting = OptionSpecification(
-        "--skip-existing", help: "keep outputs that are newer than their input, for example to resume")
+        "--skip-existing", help: "keep outputs that are not empty and not older than their input, for example to resume"
+    )
     /// `--no-mkdir`.
     package static let noMkdir = OptionSpecification(
         "--no-mkdir", help: "fail if the folder of an output is missing")
@@ -78,25 +79,4 @@ extension OptionSpecification {
     package static func threads(default usual: String) -> OptionSpecification {
         OptionSpecification("--threads", value: "N", help: "threads per image (default: \(usual))")
     }
-}
-
-/// Returns `--keep` and `--strip` of commands that re-encode images.
-///
-/// - Parameter usual: the metadata kept without `--keep`.
-package func metadataOptions(kept usual: String) -> [OptionSpecification] {
-    let kinds = "exif,icc,xmp,iptc,text"
-    return metadataOptions(value: "KINDS", keep: ": \(kinds) (default: \(usual))", strip: "\(kinds),gps or all")
-}
-
-/// Returns `--keep` and `--strip`; ``ParsedArguments/set(_:of:noun:all:)`` reads them.
-///
-/// - Parameters:
-///   - keep: the rest of the help of `--keep`.
-///   - strip: the values of `--strip`.
-package func metadataOptions(value: String, keep: String, strip: String) -> [OptionSpecification] {
-    [
-        OptionSpecification("--keep", value: value, isList: true, help: "metadata to keep\(keep)"),
-        OptionSpecification(
-            "--strip", value: value, isList: true, help: "metadata to remove: \(strip) (default: none)"),
-    ]
 }

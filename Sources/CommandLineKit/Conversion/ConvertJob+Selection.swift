@@ -15,6 +15,8 @@ extension ConvertJob {
         private let metadata: Set<MetadataBlob.Kind>
         /// Whether to remove the place where an image was taken from kept metadata.
         private let dropsPosition: Bool
+        /// Whether to remove the thumbnail from kept Exif metadata.
+        private let dropsThumbnail: Bool
         /// Whether the color profile is removed by name, not with everything.
         let namesProfile: Bool
 
@@ -35,14 +37,14 @@ extension ConvertJob {
             items = try ItemChoice(arguments, target, command: style.command)
             allowsIncomplete = arguments.has("--incomplete")
             coder = arguments.value("--coder")
-            let known = MetadataBlob.Kind.allCases.map { ("\($0)", $0) }
-            let kept = try arguments.set("--keep", of: known, noun: "metadata kind") ?? style.kept
-            // The place is a part of Exif and XMP, not a kind.
-            var parts: [(String, MetadataBlob.Kind?)] = known.map { ($0.0, $0.1) }
-            parts.append(("gps", nil))
-            let stripped = try arguments.set("--strip", of: parts, noun: "metadata kind") ?? []
-            metadata = kept.subtracting(stripped.compactMap { $0 })
-            dropsPosition = stripped.contains(nil)
+            let kept = try MetadataParts.named(by: "--keep", arguments)
+            let stripped = try MetadataParts.named(by: "--strip", arguments) ?? []
+            let removed = kept.map(MetadataParts.removed).map { $0.union(stripped) } ?? stripped
+            let usual = kept == nil ? style.kept : Set(MetadataBlob.Kind.allCases)
+            metadata = usual.subtracting(removed.compactMap(\.kind))
+            // `--keep xmp` keeps the whole packet: only an answer about Exif removes a place from it.
+            dropsPosition = stripped.contains(.gps) || removed.contains(.gps) && metadata.contains(.exif)
+            dropsThumbnail = removed.contains(.thumbnail) && metadata.contains(.exif)
             namesProfile = arguments.all("--strip").contains { text in text.split(separator: ",").contains("icc") }
         }
 
@@ -54,12 +56,14 @@ extension ConvertJob {
 
         /// Whether all frames and all metadata are selected.
         var isEverything: Bool {
-            !isOneFrame && frames.isIdentity && !dropsPosition && metadata == Set(MetadataBlob.Kind.allCases)
+            !isOneFrame && frames.isIdentity && !dropsPosition && !dropsThumbnail
+                && metadata == Set(MetadataBlob.Kind.allCases)
         }
 
         /// Returns the metadata that is not selected, as parts of a rewrite; nil if colors would change.
         func removedParts(of info: ImageInfo) -> Set<RewriteOptions.Part>? {
             var parts: Set<RewriteOptions.Part> = dropsPosition ? [.gps] : []
+            if dropsThumbnail { parts.insert(.thumbnail) }
             for kind in MetadataBlob.Kind.allCases where !metadata.contains(kind) {
                 switch kind {
                 case .exif: parts.insert(.exif)
@@ -78,6 +82,11 @@ extension ConvertJob {
         func keep(_ blobs: inout [MetadataBlob], _ info: inout ImageInfo) {
             blobs.removeAll { !metadata.contains($0.kind) || $0.kindInText.map { !metadata.contains($0) } ?? false }
             if !metadata.contains(.icc) { info.color.hasProfile = false }
+            if dropsThumbnail {
+                for index in blobs.indices where blobs[index].kind == .exif {
+                    blobs[index].bytes = ExifThumbnail.removing(blobs[index].bytes)
+                }
+            }
             guard dropsPosition else { return }
             // Metadata in text form is not parsed, so it goes as a whole.
             blobs.removeAll { $0.kindInText == .exif || $0.kindInText == .xmp }
