@@ -54,4 +54,48 @@ import Testing
             #expect(try image.corners("one.png")[3] == Color.red)
         }
     }
+
+    @Test func `have a gravity of their own beside that of a crop`() throws {
+        // The right half is cropped; the overlay goes to its top left corner.
+        let words = ["q.ppm", "-o", "t.png", "--crop", "8x8", "--gravity", "east", "--overlay", "dot.ppm"]
+        let result = try image.convert(words + ["--overlay-gravity", "northwest"])
+
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        #expect(try image.corners("t.png") == [Color.red, Color.green, Color.white, Color.white])
+        // Without it, --gravity places the overlay, and the crop is central.
+        #expect(try image.convert(words).status == 0)
+        #expect(try image.corners("t.png") == [Color.red, Color.green, Color.blue, Color.white])
+        // Tiles have no place, so --gravity places the crop.
+        #expect(try image.convert(words + ["--tile", "--opacity", "0"]).status == 0)
+        #expect(try image.corners("t.png") == [Color.green, Color.green, Color.white, Color.white])
+    }
+
+    @Test(arguments: [
+        (["--overlay-gravity", "north"], "add --overlay FILE"),
+        (["--overlay", "dot.ppm", "--tile", "--overlay-gravity", "north"], "remove one of the two"),
+        (["--overlay", "dot.ppm", "--overlay-gravity", "nort"], "did you mean north?"),
+        (["--overlay", "dot.ppm", "--overlay-gravity", "north", "--gravity", "south"], "--extend"),
+    ])
+    func `are refused without a place that has an effect`(words: [String], hint: String) throws {
+        let result = try image.convert(["q.ppm", "-o", "t.png"] + words)
+        #expect(result.status == 64 && result.stderr.contains(hint), "\(result.stderr)")
+    }
+
+    @Test(
+        arguments: [
+            ([], "the overlay of 16x8 pixels does not fit the image of 2x2: it is reduced"),
+            (["--tile"], "the overlay of 16x8 pixels does not fit the image of 2x2: it is cut"),
+            (["--extend", "20"], "the overlay of 16x8 pixels does not fit the image of 2x2: it is reduced"),
+            (["--resize", "16x8!"], nil), (["--rotate", "90", "--resize", "8x16!"], nil),
+            (
+                ["--resize", "16x8!", "--margin", "1"],
+                "the overlay of 16x8 pixels and a margin of 1 does not fit the image of 16x8: it is reduced"
+            ),
+        ] as [([String], String?)])
+    func `that do not fit the image are told`(words: [String], warning: String?) throws {
+        let result = try image.convert(["dot.ppm", "-o", "t.png", "--overlay", "q.ppm", "--json"] + words)
+
+        #expect(result.status == 0, "\(result.stderr)")
+        #expect(result.documents[0]["warnings"].list.compactMap(\.text) == (warning.map { [$0] } ?? []))
+    }
 }

@@ -39,8 +39,26 @@ import Testing
         #expect(
             warnings
                 == ["--sizes 50,60: the image is only 31 pixels wide and is not enlarged; --enlarge enlarges it"])
+        let many = try convert(
+            "-o", "{stem}-{w}.png", "--sizes", (8...500).map(String.init).joined(separator: ","), "--json")
+        let told = many.documents.flatMap { $0["warnings"].list }.compactMap(\.text)
+        #expect(
+            told.count == 1 && told[0].hasPrefix("--sizes 32,33 … 500 (469 widths): the image is only 31 pixels wide"))
         let enlarged = try convert("-o", "{stem}-{w}.png", "--sizes", "50", "--enlarge", "--json")
         #expect(enlarged.documents.map { $0["width"].integer } == [50])
+    }
+
+    @Test func `needs fewer bytes in each better format of a picture element, at no less similarity`() throws {
+        let source = Repository.fixture("images/photo.png")
+        let result = try image.convert(source, "-o", "{stem}.{ext}", "-f", "avif,webp,jpeg", "--json")
+        let sizes = result.documents.compactMap { $0["bytes"].integer }
+        #expect(sizes.count == 3 && sizes == sizes.sorted(), "\(result.stdout)")
+        func similarity(_ file: String) throws -> Double {
+            let words = ["compare", source, file, "--metric", "ssim", "--json"]
+            let document = try Tool.run(words, directory: image.place.path).documents[0]
+            return try #require(document["metrics"]["ssim"].number)
+        }
+        #expect(try similarity("photo.avif") >= similarity("photo.webp"))
     }
 
     @Test func `gets names with the width in a folder`() throws {

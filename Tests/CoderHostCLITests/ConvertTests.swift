@@ -120,8 +120,7 @@ import Testing
         #expect(
             report.keys == [
                 "file", "output", "format", "width", "height", "coder", "encoder", "incomplete", "isolation",
-                "encoder_isolation", "item",
-                "warnings",
+                "encoder_isolation", "item", "warnings", "input_bytes", "bytes",
             ])
         // The image goes to standard output, so the report goes to standard error.
         let piped = try convert("f.png", "-o", "-", "-f", "pam", "--json")

@@ -58,6 +58,25 @@ import Testing
         #expect(summary?["unrecognized"].integer == 1 && summary?["failed"].integer == 0)
     }
 
+    @Test func `--skip-existing writes an empty output again, and keeps one as old as its input`() throws {
+        let words = [
+            "convert", "photos/c.gif", "photos/2023/b.png", "-o", "web/", "-f", "webp", "--skip-existing", "-v",
+        ]
+        #expect(try Tool.run(words, directory: place.path).status == 0)
+        let time = Date(timeIntervalSince1970: 1_000_000_000)
+        for name in ["photos/2023/b.png", "web/b.webp"] {
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: place.file(name))
+        }
+        #expect(writeFile(place.file("web/c.webp"), []))
+
+        let result = try Tool.run(words, directory: place.path)
+
+        #expect(result.status == 0)
+        #expect(result.stderr.contains("photos/2023/b.png -> web/b.webp  [skipped: the output is up to date]"))
+        #expect(result.stderr.contains("coderhost: 1 written, 1 skipped because the output is up to date; "))
+        #expect(try #require(readFile(place.file("web/c.webp"))).count > 0)
+    }
+
     @Test func `a damaged image is a failure, although other files are skipped`() throws {
         #expect(writeFile(place.file("photos/broken.jpg"), Array("no image".utf8)))
 
@@ -69,10 +88,10 @@ import Testing
 
     @Test func `a run does not find the outputs of an earlier run`() throws {
         for _ in 0..<2 {
-            let result = try run("convert", "-r", "photos", "-o", "photos/web/", "-f", "png")
+            let result = try run("convert", "-r", "photos", "-o", "photos/web/", "-f", "webp")
             #expect(result.stderr.hasPrefix("coderhost: 3 written"), "\(result.stderr)")
         }
-        #expect(files(in: "photos/web") == ["2023/b.png", "2024/may/a.png", "c.png"])
+        #expect(files(in: "photos/web") == ["2023/b.webp", "2024/may/a.webp", "c.webp"])
     }
 
     @Test func `--glob selects files by name and by path`() throws {
@@ -141,6 +160,10 @@ import Testing
         #expect(try run("frames", "photos/c.gif").stdout == run("frames", "info", "photos/c.gif").stdout)
         #expect(try run("frames", "photos/c.gif", "-o", "fr/").status == 0)
         #expect(files(in: "fr") == ["c-0.png", "c-1.png", "c-2.png"])
+        #expect(try run("frames", "extract", "photos/c.gif", "-o", "new", "-f", "ppm").status == 0)
+        #expect(files(in: "new") == ["c-0.ppm", "c-1.ppm", "c-2.ppm"])
+        #expect(try run("frames", "photos/c.gif", "-o", "other").status == 0)
+        #expect(files(in: "other") == ["c-0.png", "c-1.png", "c-2.png"])
         let unclear = try run("frames", "photos/c.gif", "-o", "x.gif")
         #expect(unclear.status == 64 && unclear.stderr.contains("frames assemble writes an animation to x.gif"))
     }

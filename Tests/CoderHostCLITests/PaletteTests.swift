@@ -56,6 +56,32 @@ import Testing
         #expect(readFile(place.file("a.png")) == nil)
     }
 
+    @Test(arguments: [
+        ("a.jpg", ["--quality-range", "101-102"], "from 0 to 100"), ("a.jpg", ["--lossy", "201"], "range 0 to 200"),
+        ("a.ppm", ["--colors", "1"], "range 2 to 256"), ("a.jpg", ["--dither", "some"], "diffusion"),
+        ("a.webp", ["--quality-range", "x"], "MIN-MAX"),
+    ])
+    func `refuses values that no format takes, also where the format has no such option`(
+        name: String, words: [String], hint: String
+    ) throws {
+        let result = try Tool.run(["convert", "ramp.ppm", "-o", name] + words, directory: place.path)
+
+        #expect(result.status == 64 && result.stderr.contains(hint), "\(result.stderr)")
+        #expect(readFile(place.file(name)) == nil)
+    }
+
+    @Test(arguments: ["ramp.ppm", Repository.fixture("images/photo.png"), Repository.fixture("images/rgba.png")])
+    func `a lower quality never needs more bytes`(source: String) throws {
+        var sizes: [Int] = []
+        for range in ["0-10", "0-30", "0-45", "0-60", "0-80", "0-100"] {
+            let result = try Tool.run(
+                "convert", source, "-o", "a.png", "--quality-range", range, directory: place.path)
+            #expect(result.status == 0, "\(result.stderr)")
+            sizes.append(try #require(readFile(place.file("a.png"))).count)
+        }
+        #expect(sizes == sizes.sorted())
+    }
+
     @Test func `warns where the format has no such option`() throws {
         let result = try convert("-o", "a.jpg", "--quality-range", "65-80")
         #expect(result.status == 0 && result.stderr.contains("--quality-range is ignored: jpeg has no such option"))

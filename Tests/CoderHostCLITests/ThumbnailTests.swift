@@ -192,4 +192,18 @@ import Testing
             #expect(Array(written.suffix(1200)) == expected)
         }
     }
+
+    @Test func `takes a watermark, a limit and a series`() throws {
+        try put("photo.png", "f.png")
+
+        #expect(try thumbnail("photo.png", "--max", "50", "-o", "m.png").status == 0)
+        #expect(try size("m.png") == "50x38")
+        #expect(try thumbnail("photo.png", "-s", "8", "--max", "50", "-o", "m.png").stderr.contains("choose one"))
+        let marked = try thumbnail(
+            "photo.png", "-s", "64", "--overlay", "f.png", "--overlay-gravity", "north", "-o", "w.png")
+        #expect(marked.status == 0 && marked.stderr.isEmpty, "\(marked.stderr)")
+        let series = try thumbnail("photo.png", "--sizes", "8,16", "-f", "webp,png", "-o", "s/", "--srcset", "html")
+        #expect(series.status == 0 && series.stdout.hasPrefix("<picture>"), "\(series.stderr)")
+        #expect(try size("s/photo-16.webp") == "16x12")
+    }
 }

@@ -14,10 +14,13 @@ enum ConvertCommand: Command {
             ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "name outputs by a template"),
             ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "set an option of the coder"),
             (
-                "coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --target-size 300k",
+                "coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --strip gps --target-size 300k",
                 "prepare for the web"
             ),
-            ("coderhost convert in.jpg -o web/ --sizes 400,800 -f avif,jpeg --srcset html", "write a <picture>"),
+            (
+                "coderhost convert in.jpg -o web/ --sizes 400,800 -f avif,jpeg --strip gps --srcset html",
+                "write a <picture>"
+            ),
             ("coderhost convert in.jpg -o out.jpg --crop 16:9 --gravity north --max 2048", "crop and limit the size"),
             ("coderhost convert *.jpg -o web/ --overlay logo.png --opacity 60% --margin 16", "add a watermark"),
             ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "fill transparent pixels"),
@@ -34,7 +37,7 @@ enum ConvertCommand: Command {
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [.resize, .max]
             + Renditions.specification + ImageChanges.specification + ImageChanges.transforms + [.limitBytes]
             + ItemChoice.specification
-            + ParsedArguments.frameSpecification + [.incomplete] + metadataOptions(kept: "all")
+            + ParsedArguments.frameSpecification + [.incomplete] + MetadataParts.options(kept: "all")
             + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {

@@ -29,12 +29,12 @@ final class RewriteJob: Sendable {
         }
 
         var line: String {
-            guard let report else { return "\(file) -> \(output)  [skipped: the output is newer]" }
+            guard let report else { return "\(file) -> \(output)  [skipped: the output is up to date]" }
             return "\(file) (\(inputBytes) bytes) -> \(output) (\(bytes) bytes)  [\(report.coder)]"
         }
 
         var json: String {
-            guard let report else { return BatchSummary.skipped(file, output, "the output is newer").text }
+            guard let report else { return BatchSummary.skipped(file, output, "the output is up to date").text }
             return JSONValue.object([
                 ("file", .string(file)), ("output", .string(output)), ("format", .string(report.format.id)),
                 ("coder", .string(report.coder)), ("width", .integer(report.size.width)),

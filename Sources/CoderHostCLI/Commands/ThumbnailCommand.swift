@@ -18,13 +18,13 @@ enum ThumbnailCommand: Command {
             OptionSpecification(
                 "-s", "--size", value: "SIZE",
                 help: "size: 256 for 256x256, 800x600, 800x, x600, 50%; 800x600^ covers, ! stretches (default: 256)")
-        ] + ImageChanges.specification + [
+        ] + [.max] + Renditions.specification + ImageChanges.specification + OverlaySwitches.specification + [
             .output(
                 "file, folder/, - or template of {dir} {tree} {stem} {ext} {n} {w} {h} "
                     + "(default: {dir}{stem}-thumb)"),
-            .format(default: "by output name, else as the input"),
+            .formats(default: "by output name, else as the input"),
         ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification
-            + [.frame, .firstFrame, .incomplete] + metadataOptions(kept: "icc")
+            + [.frame, .firstFrame, .incomplete] + MetadataParts.options(kept: "icc")
             + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {

@@ -22,7 +22,7 @@ enum FetchCommand: NetworkCommand {
     private static let image: [OptionSpecification] =
         [.resize, .max] + ImageChanges.specification + ImageChanges.transforms + EncodingSwitches.specification
         + EncodingSwitches.stillSpecification + [.limitBytes, .frame, .firstFrame]
-        + metadataOptions(kept: "all") + [.coder, .budget]
+        + MetadataParts.options(kept: "all") + [.coder, .budget]
 
     static let specification = CommandSpecification(
         name: "fetch", summary: NetworkProgram.summary(of: "fetch"), operands: "URL…", operandCount: 1...1_000_000,

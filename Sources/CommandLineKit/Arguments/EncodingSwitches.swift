@@ -8,6 +8,8 @@ package struct EncodingSwitches {
     /// The maximum size of the output file in bytes.
     package let maxFileSize: Int?
     package let embedsThumbnail: Bool
+    /// The id of the only encoder to use; nil for the best one.
+    let encoder: String?
     /// The range of light for images with light above screen white.
     let dynamicRange: DynamicRange
     /// Options such as `--colors`; each sets the coder option whose key ends with the same name.
@@ -29,27 +31,28 @@ package struct EncodingSwitches {
             "--lossy", value: "N",
             help: "lossy compression of palette images, 0 (none) to 200 (smallest) (default: the coder's)"),
         OptionSpecification(
-            "--dither", value: "HOW",
+            "--dither", value: "HOW", choices: ["none", "ordered", "diffusion", "auto"],
             help:
                 "dithering method: none, ordered, diffusion, auto (default: the coder's)"),
         OptionSpecification(
             "--quality-range", value: "RANGE",
             help: "MIN-MAX: fewest colors for MAX, true color below MIN (default: none)"),
         OptionSpecification(
-            "--distance", value: "HOW",
+            "--distance", value: "HOW", choices: ["rgb", "perceptual"],
             help: "color distance for the palette: rgb, perceptual (default: the coder's)"),
         .coderOption,
     ]
 
     /// The options of commands that write one image for each input.
     package static let stillSpecification = [
+        OptionSpecification("--encoder", value: "ID", help: "encode with this coder only (default: the best)"),
         OptionSpecification(
             "--target-size", value: "SIZE",
             help: "maximum file size, by lower quality; k, M, G (default: none)"),
         OptionSpecification(
             "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
         OptionSpecification(
-            "--dynamic-range", value: "HOW",
+            "--dynamic-range", value: "HOW", choices: DynamicRange.allCases.map(\.rawValue),
             help: "PQ and HLG: auto (keep if the format can), keep or sdr, tone mapped (default: auto)"),
     ]
 
@@ -61,11 +64,17 @@ package struct EncodingSwitches {
             shared.append((OptionKey.effort, .integer(Int64(effort))))
         }
         self.shared = shared
+        encoder = arguments.value("--encoder")
         maxFileSize = try arguments.byteCount("--target-size")
         embedsThumbnail = arguments.has("--embed-thumbnail")
         dynamicRange = try arguments.choice("--dynamic-range", DynamicRange.self) ?? .automatic
         named = ["colors", "lossy", "dither", "quality-range", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
+        }
+        if let text = arguments.value("--quality-range"), !Self.isRange(text) {
+            throw UsageError(
+                "invalid --quality-range value \"\(text)\": expected MIN-MAX, from 0 to 100",
+                hint: "for example --quality-range 65-80")
         }
         var raw: [(key: String, text: String)] = []
         for text in arguments.all("--option") {
@@ -77,18 +86,34 @@ package struct EncodingSwitches {
         self.raw = raw
     }
 
+    /// Whether a text is `MIN-MAX` with qualities from 0 to 100.
+    private static func isRange(_ text: String) -> Bool {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
+        return ends.count == 2 && ends[0] >= 0 && ends[0] <= ends[1] && ends[1] <= 100
+    }
+
     /// Whether encoding needs more than one pass, or a thumbnail.
     package var needsWholeImage: Bool { maxFileSize != nil || embedsThumbnail }
 
     /// Whether the command line has no encoding options.
     package var isEmpty: Bool {
         shared.isEmpty && raw.isEmpty && named.isEmpty && maxFileSize == nil && !embedsThumbnail
-            && dynamicRange == .automatic
+            && dynamicRange == .automatic && encoder == nil
+    }
+
+    /// Refuses values that no encoder of any format accepts, also where the format of the output ignores the option.
+    package func examine(_ host: CoderHost) throws(UsageError) {
+        for (name, text) in named {
+            let options = host.manager.coders.flatMap(\.descriptor.options)
+                .filter { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
+            let problems = options.compactMap { Self.problem(name, text, $0) }
+            if let first = problems.first, problems.count == options.count { throw UsageError(first) }
+        }
     }
 
     /// Refuses values that the preferred encoder of a format would refuse, before reading any file.
     package func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
-        let encoders = host.manager.encoders(for: format) + host.manager.animationEncoders(for: format)
+        let encoders = stillEncoders(format, host) + animationEncoders(format, host)
         guard !named.isEmpty, let encoder = encoders.first?.descriptor else { return }
         for (name, text) in named {
             let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
@@ -121,10 +146,21 @@ package struct EncodingSwitches {
         }
     }
 
+    /// Returns the coders that write stills of a format, best first; only the one of `--encoder`, if it is given.
+    func stillEncoders(_ format: ImageFormat, _ host: CoderHost) -> [RankedCoder] {
+        host.manager.encoders(for: format, forcing: encoder)
+    }
+
+    /// Returns the coders that write animations in a format, best first; only the one of `--encoder`, if it is given.
+    func animationEncoders(_ format: ImageFormat, _ host: CoderHost) -> [RankedCoder] {
+        host.manager.animationEncoders(for: format, forcing: encoder)
+    }
+
     /// Returns the host's options for encoding a still, including the encoder's own options.
     package func encodeOptions(_ known: CoderOptions, _ changes: ImageChanges) -> EncodeOptions {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
+        options.encoder = encoder
         options.embedsThumbnail = embedsThumbnail
         options.background = changes.finish.background?.overWhite ?? .white
         options.dynamicRange = dynamicRange

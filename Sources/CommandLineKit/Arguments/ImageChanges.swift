@@ -41,18 +41,19 @@ package struct ImageChanges {
         if let position, fit != .cover, position.gravity == nil || fit != .contain {
             throw UsageError("--crop \(position.rawValue) works only with --fit cover", hint: "add --fit cover")
         }
-        let gravity = try arguments.gravity()
+        let given = try arguments.gravity()
+        // The overlay takes the gravity unless it has its own, because a crop can name its own.
+        let gravity = overlay?.takesGravity ?? false ? nil : given
         let placesPart = if case .aspect = part { true } else if case .size = part { true } else { false }
-        if gravity != nil, overlay == nil, !placesPart, fit != .cover, fit != .contain, !arguments.has("--extend") {
+        if gravity != nil, !placesPart, fit != .cover, fit != .contain, !arguments.has("--extend") {
             throw UsageError(
                 "--gravity has nothing to place",
                 hint: "add --fit cover, --fit contain, --crop 16:9, --extend or --overlay")
         }
-        if gravity != nil, overlay == nil, let position {
+        if gravity != nil, let position {
             throw UsageError("--gravity and --crop \(position.rawValue) both set the part to keep", hint: "choose one")
         }
-        // The overlay takes the gravity, because a crop can name its own.
-        options.cropPosition = position ?? (overlay == nil ? gravity : nil).map { CropPosition($0) } ?? .center
+        options.cropPosition = position ?? gravity.map { CropPosition($0) } ?? .center
         let names = ["--fit", "--enlarge", "--no-enlarge", "--linear", "--filter"]
         if !hasSize, let name = names.first(where: arguments.has) {
             throw UsageError("\(name) needs a target size", hint: "add a size, such as --resize 800x600")
@@ -67,7 +68,7 @@ package struct ImageChanges {
         finish.background = try arguments.color("--bg")
         finish.colors = try Self.colors(arguments)
         let below = try Self.steps(arguments)
-        let steps = below + (try Self.stepsAbove(arguments, overlay == nil ? gravity : nil, finish.background))
+        let steps = below + (try Self.stepsAbove(arguments, gravity, finish.background))
         stepsBelow = below.count
         finish.transformer = steps.isEmpty ? nil : Pipeline(steps)
         isIdentity = options == DecodeOptions() && finish.isEmpty && trim == nil && overlay == nil
@@ -84,6 +85,14 @@ package struct ImageChanges {
         var steps = (finish.transformer as? Pipeline)?.transformers ?? []
         steps.insert(overlay, at: stepsBelow)
         result.transformer = Pipeline(steps)
+        return result
+    }
+
+    /// The steps before the overlay.
+    var finishBelowOverlay: ImageFinish {
+        var result = finish
+        let steps = ((finish.transformer as? Pipeline)?.transformers ?? []).prefix(stepsBelow)
+        result.transformer = steps.isEmpty ? nil : Pipeline(Array(steps))
         return result
     }
 
@@ -192,15 +201,15 @@ package struct ImageChanges {
     /// The options that `convert` and `thumbnail` share.
     package static let specification = [
         OptionSpecification(
-            "--fit", value: "HOW",
+            "--fit", value: "HOW", choices: Fit.allCases.map(\.rawValue),
             help: "how the image fits the box: inside, outside, cover, contain or fill (default: inside)"),
         OptionSpecification(
             "--crop", value: "PART",
             help: "crop to WxH+X+Y, X,Y,W,H, WxH or 16:9; for --fit cover: attention, entropy, north … (default: none)"),
         OptionSpecification(
-            "--gravity", value: "WHERE",
+            "--gravity", value: "WHERE", choices: Gravity.allCases.map(\.rawValue),
             help:
-                "place of a crop, of padding or of the overlay: center, north, northeast … (default: center; overlay: southeast)"
+                "place of a crop, of padding or of the overlay: center, north, northeast … (default: center)"
         ),
         OptionSpecification(
             "--trim", value: "PERCENT", hasOptionalValue: true,
@@ -209,7 +218,7 @@ package struct ImageChanges {
         OptionSpecification("--no-enlarge", help: "never enlarge, also with cover, contain and fill"),
         OptionSpecification("--linear", help: "resize in linear light (default: in stored values)"),
         OptionSpecification(
-            "--filter", value: "NAME",
+            "--filter", value: "NAME", choices: ResamplingFilter.allCases.map(\.rawValue),
             help: "resampling: "
                 + "\(ResamplingFilter.allCases.map(\.rawValue).joined(separator: ", ")) (default: lanczos3)"),
         OptionSpecification(
@@ -225,14 +234,17 @@ package struct ImageChanges {
     /// The options of `convert` and `fetch`, which `thumbnail` lacks.
     package static let transforms =
         [
-            OptionSpecification("--flip", value: "HOW", help: "mirror: horizontal, vertical or both (default: none)"),
+            OptionSpecification(
+                "--flip", value: "HOW", choices: FlipDirection.allCases.map(\.rawValue),
+                help: "mirror: horizontal, vertical or both (default: none)"),
             OptionSpecification(
                 "--rotate", value: "DEGREES",
                 help: "rotate clockwise by degrees; enlarges the canvas (default: 0)"),
             OptionSpecification(
                 "--blur", value: "RADIUS", help: "Gaussian blur; standard deviation in pixels (default: 0)"),
             OptionSpecification(
-                "--effect", value: "NAME", help: "color effect: grayscale, invert or sepia (default: none)"),
+                "--effect", value: "NAME", choices: Effect.allCases.map(\.rawValue),
+                help: "color effect: grayscale, invert or sepia (default: none)"),
             OptionSpecification(
                 "--tint", value: "COLOR", help: "paint the image in one color, keep alpha (default: none)"),
             OptionSpecification("--round", value: "RADIUS", help: "round the corners; radius in pixels (default: 0)"),

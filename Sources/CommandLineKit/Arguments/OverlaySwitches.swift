@@ -3,16 +3,21 @@ import ImageModel
 import ImageProcessing
 
 /// The options of the image that is drawn over each image.
-struct OverlaySwitches: Sendable {
+package struct OverlaySwitches: Sendable {
     private let image: DecodedImage
     private let gravity: Gravity
     private let opacity: Double
     private let margin: Int
     private let isTiled: Bool
+    /// Whether `--gravity` places the overlay.
+    let takesGravity: Bool
 
     /// The options, for the specification of a command.
-    static let specification = [
+    package static let specification = [
         OptionSpecification("--overlay", value: "FILE", help: "draw this image over each image (default: none)"),
+        OptionSpecification(
+            "--overlay-gravity", value: "WHERE", choices: Gravity.allCases.map(\.rawValue),
+            help: "place of the overlay, as --gravity (default: --gravity, else southeast)"),
         OptionSpecification(
             "--opacity", value: "PERCENT", help: "opacity of the overlay, such as 60% or 0.6 (default: 100%)"),
         OptionSpecification(
@@ -23,17 +28,20 @@ struct OverlaySwitches: Sendable {
     /// Parses the options and decodes the overlay; nil without `--overlay`.
     init?(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
         guard let file = arguments.value("--overlay") else {
-            if let other = ["--opacity", "--margin", "--tile"].first(where: arguments.has) {
+            if let other = ["--overlay-gravity", "--opacity", "--margin", "--tile"].first(where: arguments.has) {
                 throw UsageError("\(other) needs --overlay", hint: "add --overlay FILE")
             }
             return nil
         }
-        gravity = try arguments.gravity() ?? .southeast
+        let own = try arguments.gravity("--overlay-gravity")
+        let shared = try arguments.gravity()
+        gravity = own ?? shared ?? .southeast
         opacity = try Self.opacity(arguments)
         margin = try arguments.integer("--margin", 0...65_535) ?? 0
         isTiled = arguments.has("--tile")
-        if isTiled, arguments.has("--gravity") {
-            throw UsageError("--gravity has no effect with --tile", hint: "remove one of the two")
+        takesGravity = own == nil && !isTiled
+        if isTiled, own != nil {
+            throw UsageError("--overlay-gravity has no effect with --tile", hint: "remove one of the two")
         }
         do throws(CoderError) {
             var options = DecodeOptions()
@@ -55,6 +63,17 @@ struct OverlaySwitches: Sendable {
         }
         // 0.6 is 60 %, as in CSS: an opacity below one percent is invisible.
         return isPercent || number > 1 ? number / 100 : number
+    }
+
+    /// Returns a warning if the overlay does not fit an image of a size; nil if it fits.
+    func problem(on size: PixelSize) -> String? {
+        let own = image.pixels.size
+        let room =
+            isTiled ? (size.width - margin, size.height - margin) : (size.width - 2 * margin, size.height - 2 * margin)
+        if own.width <= room.0 && own.height <= room.1 { return nil }
+        let distance = margin == 0 ? "" : " and a margin of \(margin)"
+        return "the overlay of \(own) pixels\(distance) does not fit the image of \(size): it is "
+            + (isTiled ? "cut" : "reduced")
     }
 
     /// Returns the overlay in the color space of an image.

@@ -35,7 +35,7 @@ package struct Renditions: Sendable {
         markup = try arguments.choice("--srcset", Srcset.Style.self)
         alternative = arguments.value("--alt") ?? ""
         if !widths.isEmpty,
-            let other = ["--resize", "--max", "--limit-bytes", "--fit"].first(where: arguments.has)
+            let other = [style.sizeOption, "--max", "--limit-bytes", "--fit"].first(where: arguments.has)
         {
             throw UsageError("--sizes and \(other) both set the output size", hint: "choose one", command: command)
         }
@@ -80,7 +80,7 @@ package struct Renditions: Sendable {
             "--sizes", value: "WIDTHS", isList: true,
             help: "write one file per width in px, such as 400,800,1600; -o with {w} (default: one file)"),
         OptionSpecification(
-            "--srcset", value: "STYLE",
+            "--srcset", value: "STYLE", choices: Srcset.Style.allCases.map(\.rawValue),
             help: "print the <picture> element (html) or its data (json) for all files (default: none)"),
         OptionSpecification("--alt", value: "TEXT", help: "alternative text of --srcset (default: empty)"),
     ]

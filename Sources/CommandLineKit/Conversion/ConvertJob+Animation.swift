@@ -95,7 +95,7 @@ extension ConvertJob {
                 encoder = try host.manager.makeAnimationEncoder(
                     to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
                     background: changes.finish.background?.overWhite ?? .white, dynamicRange: encode.dynamicRange,
-                    into: sink)
+                    forcing: encode.encoder, into: sink)
             }
             let count = encoder?.frameCount ?? 0
             if total > 0 { note(min(1, Double(count) / Double(total))) }

@@ -15,6 +15,13 @@ extension ConvertJob {
         return host.manager.format(ofExtension: suffix) ?? ImageFormat(suffix)
     }
 
+    /// Whether a coder that the options allow writes a format.
+    func writes(_ format: ImageFormat) -> Bool {
+        encode.encoder == nil
+            ? host.manager.writes(format)
+            : !encode.stillEncoders(format, host).isEmpty || !encode.animationEncoders(format, host).isEmpty
+    }
+
     /// Returns the default output format.
     func usualFormat(_ session: DecodeSession, isAnimation: Bool) throws(CoderError) -> ImageFormat {
         let manager = host.manager
@@ -23,6 +30,15 @@ extension ConvertJob {
             ? !manager.animationEncoders(for: session.format).isEmpty
             : style.keepsFormat && manager.canEncode(to: session.format)
         return try manager.stillFormat(keeps ? session.format : nil, alpha: session.info.hasAlpha)
+    }
+
+    /// Warns that an output is an animation, if its format is better known for stills: the animation then has another
+    /// name, and many viewers show only its first frame.
+    func noteAnimation(_ session: DecodeSession, _ encoder: CoderDescriptor, _ format: ImageFormat) {
+        guard session.coder.id != encoder.id, let own = encoder.formats.first?.id, own != format else { return }
+        session.context.warn(
+            "the output is an animation (\(own)); --first-frame or --frame N writes a still image, -f \(own) "
+                + "omits this warning")
     }
 
     /// Whether a coder has this file extension.

@@ -36,7 +36,7 @@ extension ConvertJob {
 
         /// The result as one line of text.
         package var line: String {
-            if tally.isSkipped { return "\(input.name) -> \(output.name)  [skipped: the output is newer]" }
+            if tally.isSkipped { return "\(input.name) -> \(output.name)  [skipped: the output is up to date]" }
             return text
         }
 
@@ -47,13 +47,15 @@ extension ConvertJob {
 
         /// The result as one line of JSON.
         package var json: String {
-            tally.isSkipped ? BatchSummary.skipped(input.name, output.name, "the output is newer").text : document.text
+            tally.isSkipped
+                ? BatchSummary.skipped(input.name, output.name, "the output is up to date").text : document.text
         }
 
         private var document: JSONValue {
             JSONValue.object([
                 ("file", .string(input.name)), ("output", .string(output.name)), ("format", .string(output.format.id)),
                 ("width", .integer(output.size.width)), ("height", .integer(output.size.height)),
+                ("input_bytes", .integer(tally.inputBytes)), ("bytes", .integer(tally.outputBytes)),
                 ("coder", .string(decoder.id)), ("encoder", encoder.map { .string($0.id) } ?? .null),
                 ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(decoder.isolation)),
                 ("encoder_isolation", IsolationRendering.json(encoder?.isolation)), ("item", .integer(item)),

@@ -23,7 +23,11 @@ extension ConvertJob {
             options.appliesOrientation = true
         }
         if let encoder { try convertUntagged(&finish, session, encoder) }
-        if changes.overlay != nil { finish = try addOverlay(finish, session) }
+        if let overlay = changes.overlay {
+            let below = try session.shape(options, changes.finishBelowOverlay).size
+            if let problem = overlay.problem(on: below) { session.context.warn(problem) }
+            finish = try addOverlay(finish, session)
+        }
         let shape = try session.shape(options, finish)
         if changes.isUnfilled(shape.size, options) {
             session.context.warn("--no-enlarge keeps the size \(shape.size), which does not fill the box")
@@ -42,8 +46,8 @@ extension ConvertJob {
         let isAnimation = try hasMoreFrames(session, try selectedFrames(session)).0
         let named = rendition.format ?? format(of: name)
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
-        let stills = host.manager.encoders(for: format)
-        return (isAnimation ? host.manager.animationEncoders(for: format).first ?? stills.first : stills.first)?
+        let stills = encode.stillEncoders(format, host)
+        return (isAnimation ? encode.animationEncoders(format, host).first ?? stills.first : stills.first)?
             .descriptor
     }
 

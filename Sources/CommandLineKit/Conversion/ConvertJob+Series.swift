@@ -64,12 +64,32 @@ extension ConvertJob {
                 outcomes.append(outcome)
             }
         }
+        if try keepsPosition(session) {
+            outcomes[0].warnings.append(
+                "the outputs contain the place where the image was taken; --strip gps removes it")
+        }
         if !clipped.isEmpty, let width = outcomes.map(\.output.size.width).max() {
-            let list = clipped.map(String.init).joined(separator: ",")
+            let shown = clipped.count > 4 ? [clipped[0], clipped[1]] : clipped
+            let more = clipped.count > 4 ? " … \(clipped[clipped.count - 1]) (\(clipped.count) widths)" : ""
+            let list = shown.map(String.init).joined(separator: ",") + more
             outcomes[0].warnings.append(
                 "--sizes \(list): the image is only \(width) pixels wide and is not enlarged; --enlarge enlarges it")
         }
         return outcomes
+    }
+
+    /// Whether outputs for a web page keep the place where the image was taken.
+    private func keepsPosition(_ session: DecodeSession) throws(CoderError) -> Bool {
+        if renditions.widths.isEmpty, renditions.markup == nil { return false }
+        var (blobs, info) = (try session.metadata(), session.info)
+        selection.keep(&blobs, &info)
+        return blobs.contains { blob in
+            switch blob.kind {
+            case .exif: ExifPosition.removing(blob.bytes) != blob.bytes
+            case .xmp: XMPPosition.removing(blob.bytes) != blob.bytes
+            default: false
+            }
+        }
     }
 
     /// Decodes the selected still without any change.

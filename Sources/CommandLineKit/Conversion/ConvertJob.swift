@@ -47,6 +47,7 @@ package final class ConvertJob: Sendable {
         try renditions.examine(target, command: style.command)
         selection = try Selection(arguments, target, style)
         encode = try EncodingSwitches(arguments)
+        try encode.examine(host)
         changes = try ImageChanges(arguments, option: style.sizeOption, box: style.box, host)
         self.style = style
         let named = FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
@@ -83,7 +84,9 @@ package final class ConvertJob: Sendable {
         // Refuses a format without encoder before decoding.
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
         let wanted = renditions.formats.isEmpty ? [format(of: name)].compactMap { $0 } : renditions.formats
-        for format in wanted where !host.manager.writes(format) { throw host.manager.absence(ofEncoderFor: format) }
+        for format in wanted where !writes(format) {
+            throw host.manager.absence(ofEncoderFor: format, forcing: encode.encoder)
+        }
         return try convert(try ImageSource(path: file, limits: limits), Input(file, name: file, number: number))
     }
 
@@ -200,15 +203,18 @@ package final class ConvertJob: Sendable {
         if isCopy {
             size = session.info.size
             try copy(source, session, shape, sink)
-        } else if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
+        } else if isAnimation, let encoder = encode.animationEncoders(format, host).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
             if encode.embedsThumbnail {
                 session.context.warn("--embed-thumbnail is ignored: animations have no thumbnail")
             }
+            noteAnimation(session, encoder.descriptor, format)
             (report, size) = try animate(decoding, source, encoder.descriptor, options.known, sink)
         } else {
-            guard host.manager.canEncode(to: format) else { throw host.manager.absence(ofEncoderFor: format) }
+            guard let encoder = encode.stillEncoders(format, host).first else {
+                throw host.manager.absence(ofEncoderFor: format, forcing: encode.encoder)
+            }
             if isAnimation {
                 session.context.warn("\(format) has no animation: only the first frame is written")
             }
@@ -229,7 +235,7 @@ package final class ConvertJob: Sendable {
             if isCut && !isIncomplete {
                 session.context.warn("truncated in frame 1: frame 0 is written")
             }
-            let options = try encode.encoding(format, host.manager.encoders(for: format).first?.descriptor, host)
+            let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
             let encodeOptions = encode.encodeOptions(options.known, changes)
             switch content {
