@@ -55,6 +55,16 @@ import Testing
         #expect(result.stderr.contains("there is no tag Artst") && result.stderr.contains("try: did you mean Artist?"))
     }
 
+    @Test func `reports an absent tag in JSON too`() throws {
+        _ = try run("metadata", "a.jpg", "--set", "artist=Ann", "--overwrite")
+        let result = try run("metadata", "-f", "Artist,Artst", "--json", "a.jpg")
+
+        #expect(result.status == 66 && result.stderr.isEmpty && result.documents.count == 1)
+        #expect(result.documents[0]["tags"].keys == ["IFD0:Artist"])
+        #expect(result.documents[0]["error"]["message"].text == "there is no tag Artst")
+        #expect(try run("metadata", "-f", "Artst", "--json", "a.jpg", "b.jpg").status == 1)
+    }
+
     @Test(arguments: [
         (["-o", "x.jpg", "--set", "artist"], "expected NAME=TEXT"),
         (["-o", "x.jpg", "--set", "artis=x"], "did you mean artist?"),

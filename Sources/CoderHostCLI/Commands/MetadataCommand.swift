@@ -24,16 +24,12 @@ enum MetadataCommand: Command {
                 "--set", value: "NAME=TEXT", isList: true,
                 help: "set \(fields) (may be repeated; default: keep)"),
             OptionSpecification(
-                "--strip", value: "PARTS", isList: true, help: "remove \(parts), or all except icc (default: none)"),
+                "--strip", value: "PARTS", isList: true, choices: MetadataParts.choices,
+                help: "metadata to remove: \(MetadataParts.list), or all except icc (default: none)"),
             .output("with --set, --strip: file, folder/, - or template of {dir} {tree} {stem} {ext} {n}"),
         ] + OptionSpecification.inputs + [.skipExisting] + ConvertJob.outputSpecification)
 
     private static let fields = MetadataField.allCases.map(\.rawValue).joined(separator: ", ")
-    private static let parts = knownParts.map(\.word).joined(separator: ",")
-
-    /// The parts of metadata; `text` is the word that `convert` uses.
-    private static let knownParts: [(word: String, element: RewriteOptions.Part)] =
-        RewriteOptions.Part.allCases.map { ($0 == .comment ? "text" : $0.rawValue, $0) }
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         guard arguments.has("--set") || arguments.has("--strip") else {
@@ -56,9 +52,8 @@ enum MetadataCommand: Command {
         }
         var options = RewriteOptions()
         options.removed =
-            try arguments.set(
-                "--strip", of: knownParts, noun: "metadata part",
-                all: Set(RewriteOptions.Part.allCases).subtracting([.icc])) ?? []
+            try MetadataParts.named(
+                by: "--strip", arguments, all: Set(RewriteOptions.Part.allCases).subtracting([.icc])) ?? []
         options.fields = try texts(arguments)
         return try RewriteJob(arguments, options, command: specification.name).run(arguments)
     }
@@ -108,16 +103,20 @@ struct MetadataReport {
                 let tags = MetadataTag.read(from: try session.metadata(), omissions: &omissions)
                 return (tags, session.format, session.context.warnings + omissions)
             }
+            let problem = absence(in: tags)
             if arguments.has("--json") {
                 Console.out(
-                    JSONValue.object([
-                        ("file", .string(file)), ("format", .string(format.id)), ("tags", json(tags)),
-                        ("warnings", .array(warnings.map(JSONValue.string))),
-                    ]).text)
-                return nil
+                    JSONValue.object(
+                        [
+                            ("file", .string(file)), ("format", .string(format.id)), ("tags", json(tags)),
+                            ("warnings", .array(warnings.map(JSONValue.string))),
+                        ] + (problem.map { [("error", $0.json)] } ?? [])
+                    ).text)
+                return problem
             }
             for warning in warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
-            if wanted.isEmpty { list(tags, of: file) } else { try printFields(tags) }
+            if wanted.isEmpty { list(tags, of: file) } else { printFields(tags) }
+            if let problem { throw problem }
             return nil
         }
     }
@@ -134,12 +133,16 @@ struct MetadataReport {
     }
 
     /// Prints one line for each wanted tag, so that lines keep their places: an absent tag is an empty line.
-    private func printFields(_ tags: [MetadataTag]) throws(CoderError) {
+    private func printFields(_ tags: [MetadataTag]) {
         for name in wanted { Console.out(find(name, tags).map { printable(shown($0)) } ?? "") }
-        guard let missing = wanted.first(where: { find($0, tags) == nil }) else { return }
+    }
+
+    /// Returns the error for the first wanted tag that the image does not have; nil if it has all.
+    private func absence(in tags: [MetadataTag]) -> CoderError? {
+        guard let missing = wanted.first(where: { find($0, tags) == nil }) else { return nil }
         let near = OptionCheck.nearest(missing.lowercased(), tags.map { $0.name.lowercased() })
         let name = near.flatMap { near in tags.first { $0.name.lowercased() == near }?.name }
-        throw CoderError(
+        return CoderError(
             .notFound, "there is no tag \(missing)",
             hint: name.map { "did you mean \($0)?" } ?? "coderhost metadata lists all tags of a file")
     }
