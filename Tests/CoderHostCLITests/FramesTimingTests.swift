@@ -123,6 +123,20 @@ import Testing
 
     // MARK: Input properties
 
+    @Test func `can be reversed and played at another speed`() throws {
+        let hashes = try four()
+        let words = ["p0.png", "p1.png", "p2.png", "p10.png", "--timing", "t.json", "--reverse", "--speed", "2x"]
+        #expect(try Tool.run(["frames", "assemble"] + words + ["-o", "a.apng"], directory: place.path).status == 0)
+        let written = try film("a.apng")
+        #expect(written.hashes == hashes.reversed() && written.milliseconds == [200, 150, 100, 50])
+
+        // The frames of an animated input are reversed too.
+        #expect(try frames("assemble", "a.apng", "-o", "b.apng", "--reverse", "--speed", "50%").status == 0)
+        let back = try film("b.apng")
+        #expect(back.hashes == hashes && back.milliseconds == [100, 200, 300, 400])
+        #expect(try frames("assemble", "a.apng", "-o", "b.apng", "--speed", "0").status == 64)
+    }
+
     @Test func `include all frames of animated inputs`() throws {
         place.write(Fixture.named("images/three-frames.gif").bytes, to: "a.gif")
         let one = try film("a.gif")

@@ -30,6 +30,7 @@ struct FramesAssembly {
                 "unknown output format for \(output)", hint: "add -f FORMAT, for example -f gif", command: "frames")
         }
         encode = try EncodingSwitches(arguments)
+        try encode.examine(host)
         try encode.examine(for: format, host)
         times = try FramesTiming(arguments)
     }
@@ -54,7 +55,8 @@ struct FramesAssembly {
     ///
     /// - Parameter subject: the file that caused an error.
     private func assemble(_ files: [String], _ subject: inout String) throws(CoderError) {
-        let (shown, plan) = try order(files, &subject)
+        let (ordered, plan) = try order(files, &subject)
+        let shown = times.isReversed ? ordered.reversed() : ordered
         var notices = plan.notices
         subject = output
         var outputs = OutputGuard(inputs: [], arguments)
@@ -79,7 +81,7 @@ struct FramesAssembly {
         defer { progress.clear() }
         for (index, entry) in shown.enumerated() {
             subject = entry.file
-            notices += try images.each(index) { image, own throws(CoderError) in
+            notices += try images.each(index, reversed: times.isReversed) { image, own throws(CoderError) in
                 progress.show(encoder?.frameCount ?? 0, entry.file)
                 // From here on, an error is about the output, except for an image with another size.
                 if size ?? image.pixels.size == image.pixels.size { subject = output }
@@ -87,7 +89,7 @@ struct FramesAssembly {
                 if encoder == nil { encoder = try begin(image, images, loops, options.known, sink) }
                 let duration = [entry.duration, times.duration ?? .unknown, own ?? .unknown]
                     .first { $0 != .unknown }
-                try encoder?.add(image.pixels, duration: duration ?? FramesTiming.usual)
+                try encoder?.add(image.pixels, duration: try times.scaled(duration ?? FramesTiming.usual))
                 subject = entry.file
             }
         }

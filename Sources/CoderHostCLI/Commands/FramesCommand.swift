@@ -42,6 +42,10 @@ enum FramesCommand: Command {
                 "--delay", value: "MS|N/D", of: ["assemble"],
                 help: "duration in ms (33.3) or s (1/30) (default: 1/10, or as in input)"),
             OptionSpecification(
+                "--speed", value: "X", of: ["assemble"],
+                help: "playback speed: 2x halves every duration; also 0.5 or 150% (default: 1x)"),
+            OptionSpecification("--reverse", of: ["assemble"], help: "write the last frame first"),
+            OptionSpecification(
                 "--loop", value: "N|forever", of: ["assemble"],
                 help: "plays (default: as in --timing or a single input, else forever)"),
             OptionSpecification("--decode", of: ["info"], help: "decode all frames; a failed frame is an error"),
@@ -88,9 +92,11 @@ enum FramesCommand: Command {
         }
     }
 
-    /// Whether an output is a folder.
+    /// Whether an output is a folder: an existing one, or a new name without file extension.
     static func isFolder(_ output: String) -> Bool {
-        output.hasSuffix("/") || FileStatus.of(output)?.isDirectory == true
+        if output.hasSuffix("/") { return true }
+        if let status = FileStatus.of(output) { return status.isDirectory }
+        return output != "-" && !output.isEmpty && !output.contains("{") && FileName(output).suffix == nil
     }
 
     /// Returns the subcommand that files without a subcommand mean: a folder or a template asks for single frames.

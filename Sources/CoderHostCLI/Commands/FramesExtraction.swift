@@ -28,6 +28,7 @@ struct FramesExtraction {
         }
         target = try OutputTarget(names, arguments)
         encode = try EncodingSwitches(arguments)
+        try encode.examine(host)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }

@@ -68,9 +68,11 @@ struct FramesInput {
 
     /// Passes the frames of one input to `body`, upright and in the common format; stills have no duration.
     ///
+    /// - Parameter isReversed: whether the last frame of an animated input comes first.
     /// - Returns: the warnings.
     func each(
-        _ index: Int, _ body: (DecodedImage, FrameDuration?) throws(CoderError) -> Void
+        _ index: Int, reversed isReversed: Bool = false,
+        _ body: (DecodedImage, FrameDuration?) throws(CoderError) -> Void
     ) throws(CoderError) -> [FramesNotice] {
         let item = items[index]
         var source = item.source
@@ -83,7 +85,8 @@ struct FramesInput {
         }
         let session = try host.manager.openSession(source)
         let metadata = try session.metadata()
-        for number in 0..<item.frameCount {
+        for place in 0..<item.frameCount {
+            let number = isReversed ? item.frameCount - 1 - place : place
             let (frame, pixels) = try session.decodeFrame(number)
             let image = DecodedImage(
                 info: session.info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)

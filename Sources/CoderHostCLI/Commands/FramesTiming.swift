@@ -9,10 +9,19 @@ struct FramesTiming {
     /// The loop count of `--loop`.
     let loopCount: LoopCount?
 
+    /// The playback speed of `--speed`.
+    private let speed: FrameSelection
+    /// Whether the last frame comes first.
+    let isReversed: Bool
+
     /// The default duration of a frame.
     static let usual = FrameDuration(1, over: 10)
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
+        var speed = FrameSelection()
+        speed.speed = try arguments.speed("--speed") ?? 1
+        self.speed = speed
+        isReversed = arguments.has("--reverse")
         if arguments.has("--fps") && arguments.has("--delay") {
             throw UsageError("--fps and --delay both set the duration", hint: "choose one")
         }
@@ -24,6 +33,12 @@ struct FramesTiming {
             duration = nil
         }
         loopCount = try arguments.value("--loop").map { text throws(UsageError) in try Self.plays(text) }
+    }
+
+    /// Returns the duration of a frame at the requested speed.
+    func scaled(_ duration: FrameDuration) throws(CoderError) -> FrameDuration {
+        if speed.isIdentity { return duration }
+        return try speed.frames(of: [duration]).first?.duration ?? duration
     }
 
     private static func duration(delay text: String) throws(UsageError) -> FrameDuration {

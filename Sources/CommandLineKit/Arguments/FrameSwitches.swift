@@ -44,7 +44,7 @@ extension ParsedArguments {
     }
 
     /// Returns the factor `2x`, `0.5` or `150%` of an option.
-    private func speed(_ key: String) throws(UsageError) -> Double? {
+    package func speed(_ key: String) throws(UsageError) -> Double? {
         guard let text = value(key) else { return nil }
         let isPercent = text.hasSuffix("%")
         let digits = isPercent || text.lowercased().hasSuffix("x") ? text.dropLast() : text[...]
