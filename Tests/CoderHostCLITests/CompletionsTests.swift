@@ -46,6 +46,13 @@ import Testing
         ("coderhost con", "convert"), ("coderhost convert --skip", "--skip-existing"),
         ("coderhost frames ext", "extract"),
         ("coderhost convert -f far", "farbfeld"), ("coderhost help thu", "thumbnail"),
+        ("coderhost convert --gravity northe", "northeast"),
+        ("coderhost convert --overlay-gravity so", "southeast south southwest"),
+        ("coderhost convert --strip th", "thumbnail"), ("coderhost rewrite --keep exif,gp", "exif,gps"),
+        ("coderhost metadata --strip ip", "iptc"), ("coderhost compare --metric ps", "psnr"),
+        ("coderhost convert -O jpeg.prog", "jpeg.progressive="), ("coderhost info -f far", ""),
+        ("coderhost info -f dens", "density"), ("coderhost metadata -f far", ""),
+        ("coderhost convert -f webp,far", "webp,farbfeld"),
     ])
     func `complete a word in bash`(line: String, word: String) throws {
         let script = """

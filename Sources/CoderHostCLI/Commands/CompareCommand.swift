@@ -16,7 +16,7 @@ enum CompareCommand: Command {
         ],
         options: [
             OptionSpecification(
-                "--metric", value: "NAMES", isList: true,
+                "--metric", value: "NAMES", isList: true, choices: CompareMetric.allCases.map(\.rawValue),
                 help: "metrics to show: psnr,ssim,max,mae,count (default: all)"),
             OptionSpecification(
                 "--within", value: "BOUNDS", isList: true,

@@ -18,7 +18,8 @@ enum ListCommand: Command {
             OptionSpecification("--formats", help: "list formats instead of plugins"),
             OptionSpecification(
                 "--format", value: "ID", help: "list the coders of one format in order (default: all plugins)"),
-            OptionSpecification("--options", help: "with --format: list the options for -O"),
+            OptionSpecification(
+                "--options", help: "list the options for -O, of all coders or with --format of one format"),
             OptionSpecification("--explain", help: "with --format: explain the order"),
             OptionSpecification("--hash", help: "print the SHA-256 of all plugin files"),
             OptionSpecification("--watch", help: "report changes until interrupted"),
@@ -38,8 +39,17 @@ enum ListCommand: Command {
         if arguments.has("--hash"), arguments.has("--formats") || arguments.has("--watch") {
             throw UsageError("--hash cannot be combined with --formats or --watch")
         }
-        if let option = ["--explain", "--options"].first(where: arguments.has) {
-            throw UsageError("\(option) needs --format ID", hint: "for example list --format jpeg \(option)")
+        if arguments.has("--explain") {
+            throw UsageError("--explain needs --format ID", hint: "for example list --format jpeg --explain")
+        }
+        if arguments.has("--options") {
+            if let other = ["--formats", "--watch", "--hash"].first(where: arguments.has) {
+                throw UsageError("--options cannot be combined with \(other)", hint: "choose one")
+            }
+            let coders = host.manager.coders.map(\.descriptor)
+            let lines = asJSON ? [OptionTable.json(nil, coders).text] : OptionTable.lines(coders)
+            lines.forEach { Console.out($0) }
+            return .success
         }
         if arguments.has("--formats") {
             listFormats(host, asJSON: asJSON)
@@ -170,7 +180,8 @@ enum ListCommand: Command {
         }
         if style.isJSON {
             Console.out(
-                (style.listsOptions ? OptionTable.json(id, order) : PluginRendering.order(id, order, unused)).text)
+                (style.listsOptions
+                    ? OptionTable.json(id, order.map(\.descriptor)) : PluginRendering.order(id, order, unused)).text)
             return order.isEmpty ? .unavailable : .success
         }
         guard !order.isEmpty || !unused.isEmpty else {
@@ -183,7 +194,7 @@ enum ListCommand: Command {
             return .unavailable
         }
         if style.listsOptions, !order.isEmpty {
-            for line in OptionTable.lines(order) { Console.out(line) }
+            for line in OptionTable.lines(order.map(\.descriptor)) { Console.out(line) }
             return .success
         }
         for (index, coder) in order.enumerated() {

@@ -2,19 +2,18 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// The table of `list --format ID --options`: the coder options of a format.
+/// The table of `list --options`: the coder options of all coders, or with `--format` of one format.
 enum OptionTable {
     private typealias Row = (coder: String, option: PluginManifest.Option)
 
-    private static func rows(_ order: [RankedCoder]) -> [Row] {
-        order.flatMap { coder in coder.descriptor.options.map { (coder.descriptor.id, $0) } }
+    private static func rows(_ coders: [CoderDescriptor]) -> [Row] {
+        coders.flatMap { coder in coder.options.map { (coder.id, $0) } }
     }
 
-    static func lines(_ order: [RankedCoder]) -> [String] {
-        let rows = rows(order)
-        if rows.isEmpty { return ["the coders of this format have no options"] }
+    static func lines(_ coders: [CoderDescriptor]) -> [String] {
+        if rows(coders).isEmpty { return ["these coders have no options"] }
         var result: [String] = []
-        for coder in order.map(\.descriptor) where !coder.options.isEmpty {
+        for coder in coders where !coder.options.isEmpty {
             if !result.isEmpty { result.append("") }
             result.append("\(coder.id) (-O NAME=VALUE):")
             var table = TextTable("NAME", "TYPE", "RANGE", "DEFAULT", "FOR", "MEANING")
@@ -28,13 +27,14 @@ enum OptionTable {
         return result
     }
 
-    static func json(_ id: String, _ order: [RankedCoder]) -> JSONValue {
+    /// - Parameter id: the format; nil for all.
+    static func json(_ id: String?, _ coders: [CoderDescriptor]) -> JSONValue {
         .object([
-            ("schema", .integer(1)), ("format", .string(id)),
+            ("schema", .integer(1)), ("format", id.map(JSONValue.string) ?? .null),
             (
                 "options",
                 .array(
-                    rows(order).map { row in
+                    rows(coders).map { row in
                         .object([("coder", .string(row.coder))] + PluginRendering.members(row.option))
                     })
             ),
