@@ -47,11 +47,11 @@ let plainC: [LinkerSetting] =
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
 ///
 /// - Parameters:
-///   - base: the room whose codec and shim it stands on, if any.
+///   - bases: the targets of other rooms on which it stands.
 ///   - hasBoxes: whether the format is one of the ISO base media format.
 ///   - hasPalettes: whether the encoder reduces colors.
 func room(
-    _ name: String, _ format: String, on base: String? = nil, hasBoxes: Bool = false, hasPalettes: Bool = false,
+    _ name: String, _ format: String, on bases: [String] = [], hasBoxes: Bool = false, hasPalettes: Bool = false,
     libraries: [String] = []
 ) -> (
     product: Product, codec: Target.Dependency, targets: [Target]
@@ -69,7 +69,7 @@ func room(
         dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
             + (hasPalettes ? ["Palettes"] : [])
             + shim.map { .target(name: $0.name) }
-            + (base.map { [.target(name: "\($0)Codec"), .target(name: "\($0)Shim")] } ?? []),
+            + bases.map { .target(name: $0) },
         path: "Plugins/\(name)/Codec", swiftSettings: lean)
     let plugin = Target.target(
         name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
@@ -85,10 +85,11 @@ let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
     room("PNG", "png", hasPalettes: true, libraries: ["png", "isal", "z", "deflate"]),
-    room("APNG", "apng", on: "PNG"),
+    room("APNG", "apng", on: ["PNGCodec", "PNGShim"]),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
-    room("AWebP", "awebp", on: "WebP"),
+    room("AWebP", "awebp", on: ["WebPCodec", "WebPShim"]),
     room("GIF", "gif", hasPalettes: true),
+    room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
     room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
     room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
 ]

@@ -62,6 +62,7 @@ enum Bench {
         Target(format: "heic", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "avif", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "farbfeld", options: [:], tolerance: 0),
+        Target(format: "bmp", options: [:], tolerance: 0),
         Target(format: "pam", options: [:], tolerance: 0),
         Target(format: "pnm", options: [:], tolerance: 0),
     ]

@@ -243,6 +243,17 @@ import Testing
         #expect(image.info.hasAlpha)
     }
 
+    @Test func `C-25 T-21 BMP is decoded and encoded`() throws {
+        let image = try Bench.decode("images/f.png")
+
+        let (bytes, _) = try Bench.encode(image, to: "bmp")
+
+        #expect(bytes.starts(with: Array("BM".utf8)))
+        let again = try Bench.decode(bytes)
+        #expect(again.format == "bmp")
+        #expect(try Pixels(again.pixels) == Pixels(image.pixels))
+    }
+
     @Test func `C-30 sixteen bits with alpha stay sixteen bits and straight`() throws {
         let image = try Bench.decode("conformance/sixteen-with-alpha.png")
 

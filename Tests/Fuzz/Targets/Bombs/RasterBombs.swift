@@ -199,6 +199,15 @@ extension Bomb {
 
     // MARK: No compression
 
+    private static func bitmap(_ width: Int, _ height: Int, depth: Int, compression: Int = 0) -> [UInt8] {
+        func little(_ value: Int, _ count: Int) -> [UInt8] { [UInt8].big(value, count).reversed() }
+        let header = joined(
+            little(40, 4), little(width, 4), little(height, 4), [1, 0], little(depth, 2), little(compression, 4),
+            [UInt8](repeating: 0, count: 20))
+        let palette = [UInt8](repeating: 0, count: depth == 8 ? 1024 : 0)
+        return joined(Array("BM".utf8), [UInt8](repeating: 0, count: 8), little(54 + palette.count, 4), header, palette)
+    }
+
     static let plain = [
         Bomb("65535x65535.ppm", limit: "pixels") { Array("P6 65535 65535 255\n123".utf8) },
         Bomb("2147483647-squared.pbm") { Array("P4 2147483647 2147483647\n1".utf8) },
@@ -212,6 +221,16 @@ extension Bomb {
         Bomb("65535x65535.ff", limit: "pixels") { Array("farbfeld".utf8) + .big(65_535, 4) + .big(65_535, 4) + [0] },
         Bomb("4294967295-squared.ff") {
             Array("farbfeld".utf8) + .big(0xFFFF_FFFF, 4) + .big(0xFFFF_FFFF, 4) + [0]
+        },
+        Bomb("65535x65535.bmp", limit: "pixels") { bitmap(65_535, 65_535, depth: 32) },
+        Bomb("65535-squared-in-runs.bmp", limit: "pixels") {
+            bitmap(65_535, 65_535, depth: 8, compression: 1) + [0, 1]
+        },
+        Bomb("15000x15000-in-no-runs.bmp", limit: "ratio") {
+            bitmap(15_000, 15_000, depth: 8, compression: 1) + [0, 1]
+        },
+        Bomb("millions-of-empty-rows.bmp", .cheap) {
+            bitmap(1, 1 << 20, depth: 8, compression: 1) + [UInt8](repeating: 0, count: 2 << 20)
         },
         Bomb("15000x15000-of-nothing.ff", limit: "ratio") {
             Array("farbfeld".utf8) + .big(15_000, 4) + .big(15_000, 4) + [0]
