@@ -139,7 +139,9 @@ let package = Package(
         // 3 pixels to pixels: own kernels, and C libraries behind a shim
         .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"])]),
         .target(
-            name: "CPixelLibraries", linkerSettings: [.linkedLibrary("lcms2")]),
+            name: "CPixelLibraries",
+            // FreeType is loaded when the first text is drawn, so only its header is needed here.
+            cSettings: [.unsafeFlags(["-I/usr/include/freetype2"])], linkerSettings: [.linkedLibrary("lcms2")]),
         .target(
             name: "ImageProcessing", dependencies: ["CPixelKernels", "CPixelLibraries", "HostSystem", "ImageModel"],
             swiftSettings: lean),

@@ -1,7 +1,7 @@
 /*
  * lcms_shim.h - ICC profiles and transforms by Little CMS.
  *
- * Every object has its own context, so different threads may use different objects. Messages are never printed.
+ * Every object has its own context, so different threads may use different objects. The library prints no messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
