@@ -23,6 +23,10 @@ enum ConvertCommand: Command {
             ),
             ("coderhost convert in.jpg -o out.jpg --crop 16:9 --gravity north --max 2048", "crop and limit the size"),
             ("coderhost convert *.jpg -o web/ --overlay logo.png --opacity 60% --margin 16", "add a watermark"),
+            (
+                "coderhost convert photo.jpg -o out.jpg --text '© 2026 A. Smith' --gravity southeast",
+                "write on an image"
+            ),
             ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "fill transparent pixels"),
             ("coderhost convert - -o - -f png < in.webp > out.png", "convert in a pipe"),
             ("coderhost convert cat.gif -o cat.webp", "convert an animation"),

@@ -5,8 +5,8 @@ import ImageProcessing
 /// The changes to pixels between decoding and encoding, as the command line asks for them.
 ///
 /// They apply in this order, independent of the order of options: orient upright, crop to a rectangle, trim, crop to a
-/// size or shape, resize with crop or padding, convert colors, flip, rotate, blur, filter, tint, draw the overlay, round
-/// corners, extend.
+/// size or shape, resize with crop or padding, convert colors, flip, rotate, blur, filter, tint, draw the overlay or
+/// the text, round corners, extend.
 package struct ImageChanges {
     /// The options for decoding, and the steps after them.
     package private(set) var options = DecodeOptions()
@@ -14,7 +14,7 @@ package struct ImageChanges {
     package private(set) var finish = ImageFinish()
     /// The largest difference of colors in a border to remove, 0 … 1; nil to keep borders.
     let trim: Double?
-    /// The image to draw over each image.
+    /// The image or text to draw over each image.
     let overlay: OverlaySwitches?
     /// The number of transformers that come before the overlay.
     private let stepsBelow: Int
@@ -48,7 +48,7 @@ package struct ImageChanges {
         if gravity != nil, !placesPart, fit != .cover, fit != .contain, !arguments.has("--extend") {
             throw UsageError(
                 "--gravity has nothing to place",
-                hint: "add --fit cover, --fit contain, --crop 16:9, --extend or --overlay")
+                hint: "add --fit cover, --fit contain, --crop 16:9, --extend, --overlay or --text")
         }
         if gravity != nil, let position {
             throw UsageError("--gravity and --crop \(position.rawValue) both set the part to keep", hint: "choose one")
@@ -79,8 +79,7 @@ package struct ImageChanges {
     }
 
     /// Returns the steps after the options, with the overlay in the color space of the image.
-    func finish(with overlay: Overlay?) -> ImageFinish {
-        guard let overlay else { return finish }
+    func finish(with overlay: any ImageTransformer) -> ImageFinish {
         var result = finish
         var steps = (finish.transformer as? Pipeline)?.transformers ?? []
         steps.insert(overlay, at: stepsBelow)
@@ -209,7 +208,7 @@ package struct ImageChanges {
         OptionSpecification(
             "--gravity", value: "WHERE", choices: Gravity.allCases.map(\.rawValue),
             help:
-                "place of a crop, of padding or of the overlay: center, north, northeast … (default: center)"
+                "place of a crop, of padding, of overlay or text: center, north, northeast … (default: center)"
         ),
         OptionSpecification(
             "--trim", value: "PERCENT", hasOptionalValue: true,

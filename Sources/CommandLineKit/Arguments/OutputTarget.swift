@@ -147,6 +147,15 @@ package struct OutputTarget {
         }
     }
 
+    /// Returns the values of the placeholders for one input.
+    func values(for input: String, number: Int, item: Int, size: PixelSize) -> [String: String] {
+        let name = FileName(input == "-" ? "stdin" : input)
+        return [
+            "stem": name.stem, "dir": name.folder, "ext": name.suffix ?? "", "n": String(number),
+            "w": String(size.width), "h": String(size.height), "item": String(item), "tree": inputs.tree(of: input),
+        ]
+    }
+
     /// Returns the output name for one input, without extension if the format decides it.
     ///
     /// - Parameter count: how many numbers there are, or 0 if unknown. All numbers get the same count of digits.
@@ -155,7 +164,7 @@ package struct OutputTarget {
         extensionOf: (ImageFormat) -> String
     ) -> Name {
         let name = FileName(input == "-" ? "stdin" : input)
-        let (stem, suffix) = (name.stem, name.suffix ?? "")
+        let stem = name.stem
         switch kind {
         case .file(let path): return Name(path: path, hasFormatPlaceholder: false)
         case .same: return Name(path: input, hasFormatPlaceholder: false)
@@ -165,10 +174,7 @@ package struct OutputTarget {
         case .folder(let folder):
             return Name(path: folder + inputs.tree(of: input) + stem, hasFormatPlaceholder: true)
         case .template(let template), .openTemplate(let template):
-            let values = [
-                "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
-                "h": String(size.height), "item": String(item), "tree": inputs.tree(of: input),
-            ]
+            let values = values(for: input, number: number, item: item, size: size)
             let isOpen = if case .openTemplate = kind { true } else { false }
             return Name(
                 path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: isOpen)

@@ -2,9 +2,14 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// The options of the image that is drawn over each image.
+/// The options of the image or the text that is drawn over each image.
 package struct OverlaySwitches: Sendable {
-    private let image: DecodedImage
+    private enum Content {
+        case image(DecodedImage)
+        case text(TextSwitches)
+    }
+
+    private let content: Content
     private let gravity: Gravity
     private let opacity: Double
     private let margin: Int
@@ -13,23 +18,26 @@ package struct OverlaySwitches: Sendable {
     let takesGravity: Bool
 
     /// The options, for the specification of a command.
-    package static let specification = [
-        OptionSpecification("--overlay", value: "FILE", help: "draw this image over each image (default: none)"),
-        OptionSpecification(
-            "--overlay-gravity", value: "WHERE", choices: Gravity.allCases.map(\.rawValue),
-            help: "place of the overlay, as --gravity (default: --gravity, else southeast)"),
-        OptionSpecification(
-            "--opacity", value: "PERCENT", help: "opacity of the overlay, such as 60% or 0.6 (default: 100%)"),
-        OptionSpecification(
-            "--margin", value: "N", help: "pixels between overlay and edge, and between tiles (default: 0)"),
-        OptionSpecification("--tile", help: "repeat the overlay over the whole image"),
-    ]
+    package static let specification =
+        [
+            OptionSpecification("--overlay", value: "FILE", help: "draw this image over each image (default: none)"),
+            OptionSpecification(
+                "--overlay-gravity", value: "WHERE", choices: Gravity.allCases.map(\.rawValue),
+                help: "place of overlay or text, as --gravity (default: --gravity, else southeast)"),
+        ] + TextSwitches.specification + [
+            OptionSpecification(
+                "--opacity", value: "PERCENT", help: "opacity of overlay or text, such as 60% or 0.6 (default: 100%)"),
+            OptionSpecification(
+                "--margin", value: "N", help: "pixels between overlay or text and edge, and between tiles (default: 0)"),
+            OptionSpecification("--tile", help: "repeat the overlay or text over the whole image"),
+        ]
 
-    /// Parses the options and decodes the overlay; nil without `--overlay`.
+    /// Parses the options, decodes the overlay and opens the font; nil without `--overlay` and `--text`.
     init?(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
-        guard let file = arguments.value("--overlay") else {
+        let text = try TextSwitches(arguments)
+        guard text != nil || arguments.has("--overlay") else {
             if let other = ["--overlay-gravity", "--opacity", "--margin", "--tile"].first(where: arguments.has) {
-                throw UsageError("\(other) needs --overlay", hint: "add --overlay FILE")
+                throw UsageError("\(other) needs --overlay or --text", hint: "add --overlay FILE or --text TEXT")
             }
             return nil
         }
@@ -43,16 +51,34 @@ package struct OverlaySwitches: Sendable {
         if isTiled, own != nil {
             throw UsageError("--overlay-gravity has no effect with --tile", hint: "remove one of the two")
         }
+        if let text {
+            if arguments.has("--overlay") {
+                throw UsageError(
+                    "--overlay and --text have the same place", hint: "draw the second one with another convert")
+            }
+            content = .text(text)
+        } else {
+            content = .image(try Self.decode(arguments.value("--overlay") ?? "", host))
+        }
+    }
+
+    private static func decode(_ file: String, _ host: CoderHost) throws(UsageError) -> DecodedImage {
         do throws(CoderError) {
             var options = DecodeOptions()
             options.appliesOrientation = true
-            image = try host.manager.decode(try ImageSource(path: file, limits: host.manager.limits), options)
+            return try host.manager.decode(try ImageSource(path: file, limits: host.manager.limits), options)
         } catch {
             throw UsageError(
                 "cannot use --overlay \(file): \(error.message)", hint: error.hint ?? "coderhost info \(file)",
                 exit: ExitCode(error.code))
         }
     }
+
+    /// The option that names the content, for messages.
+    var option: String { if case .text = content { "--text" } else { "--overlay" } }
+
+    /// The template of the text; nil for an image.
+    var text: TextSwitches? { if case .text(let text) = content { text } else { nil } }
 
     private static func opacity(_ arguments: ParsedArguments) throws(UsageError) -> Double {
         guard let text = arguments.value("--opacity") else { return 1 }
@@ -65,8 +91,9 @@ package struct OverlaySwitches: Sendable {
         return isPercent || number > 1 ? number / 100 : number
     }
 
-    /// Returns a warning if the overlay does not fit an image of a size; nil if it fits.
+    /// Returns a warning if the overlay does not fit an image of a size; nil if it fits, and for a text.
     func problem(on size: PixelSize) -> String? {
+        guard case .image(let image) = content else { return nil }
         let own = image.pixels.size
         let room =
             isTiled ? (size.width - margin, size.height - margin) : (size.width - 2 * margin, size.height - 2 * margin)
@@ -76,10 +103,19 @@ package struct OverlaySwitches: Sendable {
             + (isTiled ? "cut" : "reduced")
     }
 
-    /// Returns the overlay in the color space of an image.
+    /// Returns the overlay or the text in the color space of an image.
     ///
+    /// - Parameter values: the values of the placeholders in the text.
     /// - Throws: `.unsupportedFeature` if no pixels can be converted to this space.
-    func transformer(_ colors: ColorProfile) throws(CoderError) -> Overlay {
+    func transformer(_ colors: ColorProfile, _ values: [String: String]) throws(CoderError) -> any ImageTransformer {
+        let image: DecodedImage
+        switch content {
+        case .image(let overlay): image = overlay
+        case .text(let text):
+            return try TextOverlay(
+                text.text(values), font: text.font, style: text.style, gravity: gravity, opacity: opacity,
+                margin: margin, isTiled: isTiled, colors: colors)
+        }
         let native = image.pixels.format
         let hasColors = native.channels.count > 2
         // A profile of colors has no gray.

@@ -26,7 +26,7 @@ extension ConvertJob {
         if let overlay = changes.overlay {
             let below = try session.shape(options, changes.finishBelowOverlay).size
             if let problem = overlay.problem(on: below) { session.context.warn(problem) }
-            finish = try addOverlay(finish, session)
+            finish = try addOverlay(finish, options, session, input)
         }
         let shape = try session.shape(options, finish)
         if changes.isUnfilled(shape.size, options) {
@@ -69,8 +69,10 @@ extension ConvertJob {
         }
     }
 
-    /// Adds the overlay in the color space of the output.
-    private func addOverlay(_ finish: ImageFinish, _ session: DecodeSession) throws(CoderError) -> ImageFinish {
+    /// Adds the overlay or the text in the color space of the output.
+    private func addOverlay(
+        _ finish: ImageFinish, _ options: DecodeOptions, _ session: DecodeSession, _ input: Input
+    ) throws(CoderError) -> ImageFinish {
         guard let overlay = changes.overlay else { return finish }
         var colors = finish.colors
         if colors == nil {
@@ -80,12 +82,34 @@ extension ConvertJob {
             let isOther = channels == .cmyk || channels == .gray || channels == .grayAlpha || profile.isHighDynamicRange
             if isOther, channels == .cmyk || profile != .assumed && profile != .sRGB {
                 colors = (profile: .sRGB, embeds: false)
-                session.context.warn("--overlay: the colors of the image are converted to sRGB")
+                session.context.warn("\(overlay.option): the colors of the image are converted to sRGB")
             }
         }
         let space: ColorProfile = if let colors { colors.profile } else { try session.colorProfile() }
-        var result = changes.finish(with: try overlay.transformer(space))
+        let values = try overlay.text.map { text throws(CoderError) in
+            try self.values(text, finish, options, session, input)
+        }
+        let transformer = try overlay.transformer(space, values ?? [:])
+        for warning in (transformer as? TextOverlay)?.warnings ?? [] { session.context.warn("--text: \(warning)") }
+        var result = changes.finish(with: transformer)
         result.colors = colors
         return result
+    }
+
+    /// Returns the values of the placeholders in a text.
+    private func values(
+        _ text: TextSwitches, _ finish: ImageFinish, _ options: DecodeOptions, _ session: DecodeSession, _ input: Input
+    ) throws(CoderError) -> [String: String] {
+        // The text does not change the size.
+        let needsSize = text.mentions("w") || text.mentions("h")
+        let size = needsSize ? try session.shape(options, finish).size : PixelSize(1, 1)
+        var values = target.values(for: input.name, number: input.number, item: session.selectedItem, size: size)
+        guard text.mentions("date") else { return values }
+        let tags = MetadataTag.read(from: try session.metadata())
+        // Exif writes 2026:03:31 12:00:00, XMP 2026-03-31T12:00:00.
+        let date = tags.first { $0.name == "DateTimeOriginal" }?.text.prefix(10)
+        if date == nil { session.context.warn("--text: the image has no capture date, so {date} is empty") }
+        values["date"] = date.map { date in String(date.map { $0 == ":" ? "-" : $0 }) }
+        return values
     }
 }
