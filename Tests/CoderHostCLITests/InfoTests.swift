@@ -54,6 +54,23 @@ import Testing
         #expect(fields.lines == [document["dominant_color"], document["blur_hash"]].compactMap(\.text))
     }
 
+    @Test(arguments: ["jpg", "webp", "avif"])
+    func `has the same dominant color after a lossy encoding, the first of the palette`(suffix: String) throws {
+        let place = TemporaryDirectory()
+        let made = try Tool.run(
+            "convert", Repository.fixture("images/photo.png"), "-q", "90", "-o", "a.\(suffix)", directory: place.path)
+        #expect(made.status == 0, "\(made.stderr)")
+        var colors: [[Int]] = []
+        for file in [Repository.fixture("images/photo.png"), "a.\(suffix)"] {
+            let document = try Tool.run("info", "--json", "--summary", file, directory: place.path).documents[0]
+            let color = try #require(document["dominant_color"].text)
+            #expect(color == document["palette"][0]["color"].text)
+            let number = try #require(Int(color.dropFirst(), radix: 16))
+            colors.append([16, 8, 0].map { number >> $0 & 255 })
+        }
+        for (a, b) in zip(colors[0], colors[1]) { #expect(abs(a - b) <= 8, "\(colors)") }
+    }
+
     @Test func `limits the palette, and needs a summary for it`() throws {
         let result = try Tool.run("info", "--json", "--summary", "--palette", "2", "photo.jpg", directory: Self.images)
         #expect(result.documents[0]["palette"].list.count == 2)

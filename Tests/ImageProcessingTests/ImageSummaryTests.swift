@@ -58,6 +58,20 @@ import Testing
         #expect(two.count == 2 && two.map(\.share).reduce(0, +) == 1)
     }
 
+    @Test func `takes the largest group of similar colors as dominant, not the most frequent single color`() throws {
+        // Five eighths are blues of which each is rare; three eighths have one red.
+        let image = try TransformImage.paint(PixelSize(64, 64)) { x, y in
+            x < 24
+                ? RGBAColor(red: 200, green: 30, blue: 30)
+                : RGBAColor(
+                    red: UInt8(20 + x % 8 * 5), green: UInt8(60 + y % 8 * 5), blue: UInt8(180 + (x + y) % 8 * 5))
+        }
+        let summary = try ImageSummary(image, colors: 2)
+
+        #expect(summary.dominantColor == summary.palette.first?.color)
+        #expect(summary.dominantColor.blue > 150 && summary.palette.first?.share == 0.625)
+    }
+
     @Test func `ignores the color of transparent pixels`() throws {
         let red = RGBAColor(red: 255, green: 255, blue: 0, alpha: 0)
         let black = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)

@@ -21,11 +21,13 @@ enum InfoCommand: Command {
             OptionSpecification("--frames", help: "list position, duration, blend and disposal of all frames"),
             OptionSpecification("--items", help: "list number, role, size and name of all images in the file"),
             OptionSpecification("--hash", help: "print the SHA-256 of the pixels (RGBA8, straight alpha)"),
-            OptionSpecification("--summary", help: "print BlurHash, dominant and average color, and a palette"),
+            OptionSpecification(
+                "--summary",
+                help: "print BlurHash, palette, dominant color (the first of the palette) and average color"),
             OptionSpecification(
                 "--palette", value: "N", help: "--summary: maximum number of palette colors, 1 to 64 (default: 5)"),
             OptionSpecification(
-                "-f", "--field", value: "FIELD", isList: true,
+                "-f", "--field", value: "FIELD", isList: true, choices: Report.fieldNames,
                 help: "print only these fields, one per line (comma-separated or repeated)"),
             .coder,
         ] + OptionSpecification.inputs)

@@ -11,65 +11,107 @@ struct ColorClusters {
 
     /// Colors closer than this are one color: a difference that is just visible.
     private static let closest = 0.02
-    private static let rounds = 8
+    /// The most steps that move the centers of the groups; a few usually suffice.
+    private static let rounds = 24
+    /// The cells along a side of the color cube.
+    private static let side = 32
 
     private let cells: [Cell]
-    /// The most frequent color; nil if no pixel is visible.
-    private(set) var dominant: RGBAColor?
+    /// The position of each cell in the color cube.
+    private let places: [SIMD3<Int>]
+    private let points: [SIMD3<Double>]
 
     /// Counts the pixels of which at least half is visible.
     init(_ samples: SummarySamples) {
-        var fine = [Cell](repeating: Cell(), count: 1 << 15)
-        var coarse = [Cell](repeating: Cell(), count: 1 << 12)
+        var fine = [Cell](repeating: Cell(), count: Self.side * Self.side * Self.side)
         for place in 0..<samples.count where samples.bytes[place * 4 + 3] >= 128 {
             let (red, green, blue) = (
                 Int(samples.bytes[place * 4]), Int(samples.bytes[place * 4 + 1]), Int(samples.bytes[place * 4 + 2])
             )
             let pixel = SIMD4(Double(red), Double(green), Double(blue), 1)
             fine[(red >> 3) << 10 | (green >> 3) << 5 | blue >> 3].sum += pixel
-            coarse[(red >> 4) << 8 | (green >> 4) << 4 | blue >> 4].sum += pixel
         }
-        cells = fine.filter { $0.sum.w > 0 }
-        // Of equal cells, the darkest wins: the result must not depend on chance.
-        var fullest = Cell()
-        for cell in coarse where cell.sum.w > fullest.sum.w { fullest = cell }
-        if fullest.sum.w > 0 { dominant = Self.color(fullest.mean) }
+        let filled = fine.indices.filter { fine[$0].sum.w > 0 }
+        cells = filled.map { fine[$0] }
+        places = filled.map { SIMD3($0 >> 10, $0 >> 5 & 31, $0 & 31) }
+        points = cells.map { Self.perceived($0.mean) }
+    }
+
+    // MARK: Groups
+
+    /// Groups of similar colors, and the sum of squared distances to their means.
+    private struct Grouping {
+        var groups: [Cell]
+        var error: Double
     }
 
     /// Returns up to `limit` groups of similar colors, the most frequent first.
+    ///
+    /// The best of several starts counts: from one start alone, slightly different images, such as two encodings of one
+    /// image, can end in different groups.
     func palette(_ limit: Int) -> [ImageSummary.Swatch] {
-        let points = cells.map { Self.perceived($0.mean) }
-        var centers = seeds(points, limit)
-        var groups = [Cell](repeating: Cell(), count: centers.count)
-        for _ in 0..<Self.rounds {
-            groups = [Cell](repeating: Cell(), count: centers.count)
-            for (cell, point) in zip(cells, points) {
-                guard
-                    let nearest = centers.indices.min(by: {
-                        Self.distance(centers[$0], point) < Self.distance(centers[$1], point)
-                    })
-                else { return [] }
-                groups[nearest].sum += cell.sum
-            }
-            for (index, group) in groups.enumerated() where group.sum.w > 0 {
-                centers[index] = Self.perceived(group.mean)
-            }
-        }
+        let tries = (0...2).map { radius in grouped(around: seeds(densities(radius), limit)) }
+        guard let best = tries.min(by: { $0.error < $1.error }) else { return [] }
         let total = cells.reduce(0) { $0 + $1.sum.w }
-        return groups.filter { $0.sum.w > 0 }
+        return best.groups.filter { $0.sum.w > 0 }
             .map { ImageSummary.Swatch(color: Self.color($0.mean), share: $0.sum.w / total) }
             .sorted { ($1.share, Self.order($0.color)) < ($0.share, Self.order($1.color)) }
     }
 
+    /// Moves the centers of the groups until they stay.
+    private func grouped(around seeds: [SIMD3<Double>]) -> Grouping {
+        var centers = seeds
+        var result = Grouping(groups: [], error: 0)
+        for _ in 0..<Self.rounds {
+            result = Grouping(groups: [Cell](repeating: Cell(), count: centers.count), error: 0)
+            for (cell, point) in zip(cells, points) {
+                var (nearest, least) = (0, Double.infinity)
+                for index in centers.indices {
+                    let distance = Self.distance(centers[index], point)
+                    if distance < least { (nearest, least) = (index, distance) }
+                }
+                result.groups[nearest].sum += cell.sum
+                result.error += least * cell.sum.w
+            }
+            var isMoved = false
+            for (index, group) in result.groups.enumerated() where group.sum.w > 0 {
+                let center = Self.perceived(group.mean)
+                isMoved = isMoved || center != centers[index]
+                centers[index] = center
+            }
+            if !isMoved { break }
+        }
+        return result
+    }
+
+    /// Returns the number of pixels around each cell, up to a distance in cells.
+    private func densities(_ radius: Int) -> [Double] {
+        if radius == 0 { return cells.map(\.sum.w) }
+        var cube = [Double](repeating: 0, count: Self.side * Self.side * Self.side)
+        for (cell, place) in zip(cells, places) { cube[place.x << 10 | place.y << 5 | place.z] = cell.sum.w }
+        return places.map { place in
+            func range(_ center: Int) -> ClosedRange<Int> {
+                max(0, center - radius)...min(Self.side - 1, center + radius)
+            }
+            var sum = 0.0
+            for x in range(place.x) {
+                for y in range(place.y) {
+                    for z in range(place.z) { sum += cube[x << 10 | y << 5 | z] }
+                }
+            }
+            return sum
+        }
+    }
+
     /// Returns the most frequent color, then each time the one that is most frequent and least like the others.
-    private func seeds(_ points: [SIMD3<Double>], _ limit: Int) -> [SIMD3<Double>] {
+    private func seeds(_ densities: [Double], _ limit: Int) -> [SIMD3<Double>] {
         var result: [SIMD3<Double>] = []
         var distances = [Double](repeating: .infinity, count: points.count)
         while result.count < limit {
             var best: (index: Int, value: Double)?
-            for (index, cell) in cells.enumerated() {
+            for (index, density) in densities.enumerated() {
                 if result.isEmpty || distances[index] > Self.closest * Self.closest {
-                    let value = cell.sum.w * (result.isEmpty ? 1 : distances[index])
+                    let value = density * (result.isEmpty ? 1 : distances[index])
                     if value > best?.value ?? 0 { best = (index, value) }
                 }
             }

@@ -17,7 +17,9 @@ public struct ImageSummary: Sendable, Hashable {
 
     /// The preview as a BlurHash: 4 × 3 components, or 3 × 4 if the image is higher than wide.
     public var blurHash: String
-    /// The most frequent color: the mean of the fullest of 4096 equal cells of the color cube.
+    /// The first color of the palette; clear if no pixel is visible.
+    ///
+    /// A group of similar colors hardly changes with the noise of a lossy encoding; a single color does.
     public var dominantColor: RGBAColor
     /// The mean of all pixels in linear light; its alpha is the mean alpha.
     public var averageColor: RGBAColor
@@ -38,8 +40,9 @@ public struct ImageSummary: Sendable, Hashable {
         let isHigh = pixels.size.height > pixels.size.width
         blurHash = BlurHash(columns: isHigh ? 3 : 4, rows: isHigh ? 4 : 3).text(of: samples, over: average.light)
         let visible = ColorClusters(samples)
-        dominantColor = visible.dominant ?? .clear
-        palette = visible.palette(colors)
+        let groups = visible.palette(max(1, colors))
+        dominantColor = groups.first?.color ?? .clear
+        palette = Array(groups.prefix(max(0, colors)))
         hasTransparentPixels = samples.hasTransparency
     }
 
