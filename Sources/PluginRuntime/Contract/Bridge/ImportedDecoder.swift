@@ -85,13 +85,11 @@ package final class ImportedDecoder: FrameDecoder {
         var budget = MetadataBudget(context.limits)
         var result: [MetadataBlob] = []
         // A file with many texts must not fill the warnings: one line names the first and counts the others.
-        var refused: [MetadataBlob.Kind: (first: String, count: Int)] = [:]
+        var refused: [(cause: String, first: String, kind: MetadataBlob.Kind, count: Int)] = []
         defer {
-            for (kind, reason) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let others = reason.count - 1
-                context.warn(
-                    reason.first + (others == 0 ? "" : "; \(others) more piece\(others == 1 ? "" : "s") of \(kind) too")
-                )
+            for (_, first, kind, count) in refused {
+                let others = count == 2 ? "; 1 more piece of \(kind) too" : "; \(count - 1) more pieces of \(kind) too"
+                context.warn(first + (count == 1 ? "" : others))
             }
         }
         // Reads one more than the limit to detect excess metadata.
@@ -115,7 +113,13 @@ package final class ImportedDecoder: FrameDecoder {
                 throw .undefined("cpi_blob.kind", blob.kind)
             }
             if let reason = budget.refusal(of: "\(kind)", bytes: blob.length, keyBytes: blob.keyLength) {
-                refused[kind] = (refused[kind]?.first ?? reason, (refused[kind]?.count ?? 0) + 1)
+                // Refusals for one cause differ only in their numbers.
+                let cause = reason.filter { !$0.isNumber }
+                if let place = refused.firstIndex(where: { $0.cause == cause }) {
+                    refused[place].count += 1
+                } else {
+                    refused.append((cause, reason, kind, 1))
+                }
                 continue
             }
             if blob.bytes.isEmpty { continue }
