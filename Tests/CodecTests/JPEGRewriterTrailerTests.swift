@@ -108,18 +108,41 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
     }
 
     @Test func `drops a damaged index if its offsets would change`() throws {
-        for shift in [1, -20, 1 << 20] {
-            let source = album([], comment, shift: shift)
+        for others in [[Array(second.dropFirst(2)), third], [second, Array(third.dropFirst(2))]] {
+            let source = album([], comment, others: others)
 
             let same = try rewrite(source, RewriteRequest(removed: [.exif]))
             #expect(same.bytes == source)
             #expect(same.warnings.contains { $0.contains("bytes behind the image stay") })
             let result = try rewrite(source, RewriteRequest(removed: [.text]))
             #expect(!result.bytes.indices.contains { result.bytes[$0...].starts(with: Array("MPF\0".utf8)) })
-            #expect(Array(result.bytes.suffix(second.count + third.count)) == second + third)
+            #expect(Array(result.bytes.suffix(second.count + third.count - 2)) == others[0] + others[1])
             #expect(result.warnings.contains { $0.contains("index of further images is dropped") })
             #expect(!result.droppedItems)
         }
+    }
+
+    @Test(arguments: [1, -20, 1 << 20], [RewriteRequest(removed: [.text]), RewriteRequest(optimizes: true)])
+    func `corrects an index whose images all moved by the same distance`(shift: Int, request: RewriteRequest) throws {
+        let source = album([], comment, shift: shift)
+        let result = try rewrite(source, request)
+
+        #expect(result.bytes.count < source.count)
+        let found = try #require(images(in: result.bytes))
+        #expect(found[1] == second && found[2] == third)
+        #expect(result.warnings.isEmpty && !result.droppedItems)
+    }
+
+    @Test(arguments: [1, -20]) func `drops moved images that show the first before a change`(shift: Int) throws {
+        let result = try rewrite(album(comment, end: Self.motion, shift: shift), RewriteRequest(transform: .down))
+
+        #expect(images(in: result.bytes) == nil && result.droppedItems)
+        #expect(Array(result.bytes.suffix(Self.motion.count + 2)) == [0xFF, 0xD9] + Self.motion)
+    }
+
+    @Test(arguments: [1, -20]) func `keeps a stale index if the file stays as it is`(shift: Int) throws {
+        let source = album([], comment, shift: shift)
+        #expect(try rewrite(source, RewriteRequest(removed: [.exif])).bytes == source)
     }
 
     @Test func `removes the index together with the images`() throws {

@@ -87,7 +87,9 @@ final class JPEGAlbum {
                 found = try index.get().images(behind: markers.end, JPEGSource(session.source))
             } catch {
                 guard error.code == .corrupt else { throw error }
-                found = try moved() ?? []
+                if case .success(let index) = index {
+                    found = try index.movedImages(behind: markers.end, JPEGSource(session.source)) ?? []
+                }
                 session.host.warn(
                     found.isEmpty
                         ? "\(error.message); the images behind the first are not listed"
@@ -96,19 +98,6 @@ final class JPEGAlbum {
         }
         further = found
         return found
-    }
-
-    /// The images if all of them moved by the same distance; nil if they are not there.
-    private func moved() throws(CoderError) -> [MultiPictureIndex.Image]? {
-        guard case .success(let index) = index else { return nil }
-        let source = JPEGSource(session.source)
-        do throws(CoderError) {
-            guard let distance = try index.distance(behind: markers.end, source) else { return nil }
-            return try index.images(behind: markers.end, movedBy: distance, source)
-        } catch {
-            guard error.code == .corrupt else { throw error }
-            return nil
-        }
     }
 
     /// Reads the header of a further image, but not its own index.

@@ -7,8 +7,8 @@ import ImageModel
 ///     entry             | attribute 4 | size 4 | offset 4 | dependent images 2 + 2
 ///                       ^ offsets count from the byte order mark; that of the first image is 0
 ///
-/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them has no images. Only decoding
-/// tolerates that all images moved by the same distance, as when a program added metadata in front of the index.
+/// Decoding and rewriting read it by the same strict rules: an index that breaks one of them has no images. Both tolerate
+/// that all images moved by the same distance, as when a program added metadata in front of the index.
 ///
 /// - Source: CIPA DC-007-2021 sections 5.1 and 5.2.
 struct MultiPictureIndex {
@@ -117,10 +117,21 @@ struct MultiPictureIndex {
         return images
     }
 
-    /// Returns the distance by which the images moved, if their first one begins at the next start of an image.
+    /// Returns the further images of a stale index: all of them moved by the same distance. Nil if they are not there.
     ///
     /// - Parameter end: as for ``images(behind:movedBy:_:)``. Compressed data contains no start of an image.
-    func distance(behind end: Int, _ source: JPEGSource) throws(CoderError) -> Int? {
+    func movedImages(behind end: Int, _ source: JPEGSource) throws(CoderError) -> [Image]? {
+        guard let distance = try distance(behind: end, source) else { return nil }
+        do throws(CoderError) {
+            return try images(behind: end, movedBy: distance, source)
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            return nil
+        }
+    }
+
+    /// Returns the distance by which the images moved, if their first one begins at the next start of an image.
+    private func distance(behind end: Int, _ source: JPEGSource) throws(CoderError) -> Int? {
         guard let first = entries.dropFirst().filter(\.isUsed).map(\.offset).min() else { return nil }
         var place = end
         while place + 3 <= source.count {
@@ -138,9 +149,10 @@ struct MultiPictureIndex {
     ///
     /// - Parameters:
     ///   - end: the end of the first image before the change.
-    ///   - images: the further images.
+    ///   - images: the further images, at their positions before the change; one for each used entry.
     func moved(base newBase: Int, from end: Int, to newEnd: Int, _ images: [Image]) -> [UInt8]? {
         var result = segment
+        var rest = images[...]
         for (number, entry) in entries.enumerated() {
             if number == 0 {
                 // The first image may include padding behind it.
@@ -148,8 +160,8 @@ struct MultiPictureIndex {
                 let room = (images.map(\.bytes.lowerBound).min() ?? end) - end
                 let new = newEnd + ((0...room).contains(padding) ? padding : 0)
                 guard put(new, at: entry.place + 4, into: &result) else { return nil }
-            } else if entry.isUsed {
-                let new = base + entry.offset - end + newEnd - newBase
+            } else if entry.isUsed, let image = rest.popFirst() {
+                let new = image.bytes.lowerBound - end + newEnd - newBase
                 guard put(new, at: entry.place + 8, into: &result) else { return nil }
             }
         }

@@ -61,7 +61,12 @@ struct JPEGAssembly {
     private func album(_ segment: JPEGSegment) throws(CoderError) -> Album? {
         do throws(CoderError) {
             let index = try MultiPictureIndex(at: segment.bytes, source)
-            return (index, try index.images(behind: survey.end, source))
+            do throws(CoderError) {
+                return (index, try index.images(behind: survey.end, source))
+            } catch {
+                guard error.code == .corrupt else { throw error }
+                return try index.movedImages(behind: survey.end, source).map { (index, $0) }
+            }
         } catch {
             if error.code == .corrupt { return nil }
             throw error
