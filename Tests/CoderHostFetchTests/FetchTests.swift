@@ -191,18 +191,21 @@ import Testing
         }
     }
 
-    @Test func `writes previews`() async throws {
+    @Test(arguments: ["looks", "looks/", "new/looks/"]) func `writes previews, into a new folder too`(folder: String)
+        async throws
+    {
         try await Bench.run { bench in
             let bytes = try #require(readFile(Repository.fixture("images/f-progressive.jpg")))
             bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 150) }
-            bench.place.folder("looks")
+            if folder == "looks" { bench.place.folder("looks") }
 
             let result = try await bench.fetch(
-                "--json", "--progressive-to", "looks", bench.server.url("/p.jpg"), "-o", "p.jpg")
+                "--json", "--progressive-to", folder, bench.server.url("/p.jpg"), "-o", "p.jpg")
             let previews = try #require(result.documents.first)["previews"].list.compactMap(\.text)
             let facts = try await bench.coderhost(["info", "--json"] + previews)
 
-            #expect(!previews.isEmpty && previews.first == "looks/p-0000.png")
+            let first = folder.hasSuffix("/") ? "\(folder)p-0000.png" : "\(folder)/p-0000.png"
+            #expect(!previews.isEmpty && previews.first == first)
             #expect(facts.documents.allSatisfy { $0["format"].text == "png" && $0["width"].exists })
             #expect(bench.output("p.jpg") == bytes)
         }
@@ -322,7 +325,10 @@ import Testing
         #expect(try await said("fetch").status == 64)
         #expect(try await said("fetch", "--header", "no field", "http://example.invalid/").status == 64)
         #expect(try await said("fetch", "--timeout", "0", "http://example.invalid/").status == 64)
-        #expect(try await said("fetch", "--progressive-to", "/nowhere", "http://example.invalid/").status == 64)
+        #expect(try await said("fetch", "--progressive-to", "/dev/null", "http://example.invalid/").status == 64)
+        #expect(
+            try await said("fetch", "--no-mkdir", "--progressive-to", "/nowhere", "http://example.invalid/").status
+                == 73)
         #expect(try await said("fetch", "--allow-host", "a/b", "http://example.invalid/").status == 64)
         #expect(try await said("cache", "prune", "--max-age", "soon").status == 64)
         #expect(try await said("cache", "ls", "--repair").status == 64)

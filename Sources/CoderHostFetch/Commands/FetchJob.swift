@@ -35,7 +35,7 @@ final class FetchJob: Sendable {
         tickets = convert.schedule.isOrdered ? TicketQueue() : nil
         isForced = arguments.has("--coder")
         if let folder = arguments.value("--progressive-to") {
-            previews = try PreviewWriter(folder, convert.host)
+            previews = try PreviewWriter(folder, makesFolder: !arguments.has("--no-mkdir"), convert.host)
         } else {
             previews = nil
         }

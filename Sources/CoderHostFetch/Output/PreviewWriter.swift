@@ -8,9 +8,16 @@ struct PreviewWriter: Sendable {
     private let folder: String
     private let host: CoderHost
 
-    init(_ folder: String, _ host: CoderHost) throws(UsageError) {
-        guard FileStatus.of(folder)?.isDirectory == true else {
-            throw UsageError("the folder \(folder) does not exist", hint: "create it first: mkdir -p \(folder)")
+    /// - Parameter makesFolder: whether the first preview creates a missing folder.
+    init(_ folder: String, makesFolder: Bool, _ host: CoderHost) throws(UsageError) {
+        let status = FileStatus.of(folder)
+        if status == nil, !makesFolder {
+            throw UsageError(
+                "the folder \(printable(folder)) does not exist", hint: FileSink.missingFolderRemedy(folder),
+                exit: .cannotCreate)
+        }
+        if folder.isEmpty || status?.isDirectory == false {
+            throw UsageError("--progressive-to \(printable(folder)) is not a folder", hint: "name a folder")
         }
         guard host.manager.canEncode(to: "png") else {
             throw UsageError("--progressive-to needs a PNG encoder, and none is installed", hint: "coderhost list")
@@ -71,6 +78,7 @@ struct PreviewWriter: Sendable {
             let digits = "\(count)"
             let path = "\(prefix)-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).png"
             do throws(CoderError) {
+                try makeMissingFolders(of: path)
                 let sink = try FileSink(
                     path: path, over: .files(followingLinks: false), limits: host.manager.limits)
                 try host.manager.encode(still, to: "png", into: sink)
