@@ -47,6 +47,57 @@ import Testing
         #expect(allowed.contains { last.hasPrefix("  try: did you mean \($0)?") }, "\(result.stderr)")
     }
 
+    @Test(arguments: [
+        (
+            ["convert", "-o", "o.jpg", "-O", "jpeg.progressive=true", "-O", "jpeg.progressive=false"],
+            "-O sets jpeg.progressive twice: \"true\" and \"false\""
+        ),
+        (
+            ["convert", "-o", "o.jpg", "-q", "80", "-O", "quality=50"],
+            "--quality and -O quality=50 set the same option"
+        ),
+        (
+            ["convert", "-o", "o.jpg", "--strip", "exif", "--keep", "icc,exif"],
+            "--keep exif and --strip exif contradict each other"
+        ),
+        (
+            ["thumbnail", "-o", "o.jpg", "--size", "8", "--strip", "all", "--keep", "icc"],
+            "--keep icc and --strip all contradict each other"
+        ),
+        (
+            ["rewrite", "-o", "o.png", "--strip", "gps", "--keep", "gps"],
+            "--keep gps and --strip gps contradict each other"
+        ),
+        (
+            ["rewrite", "-o", "o.png", "--strip", "all", "--keep", "exif"],
+            "--keep exif and --strip all contradict each other"
+        ),
+    ])
+    func `are one of the two options that contradict each other`(words: [String], message: String) throws {
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(words + ["f.png"], directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(result.stderr.hasPrefix("coderhost: \(message)\n  try: "), "\(result.stderr)")
+    }
+
+    @Test(arguments: [
+        ["convert", "-o", "o.jpg", "-O", "jpeg.progressive=true", "-O", "jpeg.progressive=true"],
+        ["convert", "-o", "o.jpg", "--keep", "all", "--strip", "gps"],
+        ["convert", "-o", "o.jpg", "--keep", "exif,icc", "--strip", "gps"],
+        ["rewrite", "-o", "o.png", "--keep", "icc", "--strip", "all"],
+    ])
+    func `are not needed for options that add up`(words: [String]) throws {
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("images/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(words + ["f.png"], directory: place.path)
+
+        #expect(result.status == 0, "\(result.stderr)")
+    }
+
     static let nonsense: [(words: [String], status: Int32)] = [
         (["x"], 64), (["convert", "f.png", "-o", "o.jpg", "-Z"], 64), (["list", "one"], 64), (["info"], 64),
         (["convert", "f.png"], 64),

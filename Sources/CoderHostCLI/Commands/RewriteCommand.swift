@@ -39,6 +39,7 @@ enum RewriteCommand: Command {
     private static func options(_ arguments: ParsedArguments) throws(UsageError) -> RewriteOptions {
         var options = RewriteOptions()
         let all = Set(RewriteOptions.Part.allCases).subtracting([.icc])
+        try arguments.refuseKeepingStripped(all: MetadataParts.choices.filter { !["icc", "all"].contains($0) })
         if let kept = try MetadataParts.named(by: "--keep", arguments, all: all) {
             options.removed = MetadataParts.removed(keeping: kept).subtracting([.icc])
         }

@@ -83,6 +83,7 @@ package struct EncodingSwitches {
             }
             raw.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
         }
+        try Self.refuseContradictions(shared.map(\.key), raw)
         self.raw = raw
     }
 
@@ -90,6 +91,25 @@ package struct EncodingSwitches {
     private static func isRange(_ text: String) -> Bool {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
         return ends.count == 2 && ends[0] >= 0 && ends[0] <= ends[1] && ends[1] <= 100
+    }
+
+    /// Refuses two values for one option: a script would not notice which one has an effect.
+    ///
+    /// - Parameter shared: the coder options that options such as `--quality` set.
+    private static func refuseContradictions(
+        _ shared: [String], _ raw: [(key: String, text: String)]
+    ) throws(UsageError) {
+        var values: [String: String] = [:]
+        for (key, text) in raw {
+            if let earlier = values.updateValue(text, forKey: key), earlier != text {
+                throw UsageError(
+                    "-O sets \(key) twice: \"\(printable(earlier))\" and \"\(printable(text))\"",
+                    hint: "remove one of them")
+            }
+            if shared.contains(key) {
+                throw UsageError("--\(key) and -O \(key)=\(printable(text)) set the same option", hint: "choose one")
+            }
+        }
     }
 
     /// Whether encoding needs more than one pass, or a thumbnail.

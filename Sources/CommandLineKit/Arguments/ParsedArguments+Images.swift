@@ -55,6 +55,26 @@ extension ParsedArguments {
         return result
     }
 
+    /// Refuses `--keep` and `--strip` that name the same metadata.
+    ///
+    /// - Parameter all: the words that `--strip all` stands for.
+    package func refuseKeepingStripped(all: [String]) throws(UsageError) {
+        func words(_ key: String) -> [String] {
+            self.all(key).flatMap { $0.lowercased().split(separator: ",") }.map(String.init)
+        }
+        let stripped = words("--strip")
+        for word in words("--keep") {
+            if stripped.contains(word) {
+                throw UsageError("--keep \(word) and --strip \(word) contradict each other", hint: "remove one of them")
+            }
+            if stripped.contains("all"), all.contains(word) {
+                throw UsageError(
+                    "--keep \(word) and --strip all contradict each other",
+                    hint: "--keep \(word) alone removes all other metadata")
+            }
+        }
+    }
+
     /// Returns the byte count of an option: at least 1, or at least 0 with `allowsZero`.
     package func byteCount(_ key: String, allowsZero: Bool = false) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }

@@ -37,6 +37,7 @@ extension ConvertJob {
             items = try ItemChoice(arguments, target, command: style.command)
             allowsIncomplete = arguments.has("--incomplete")
             coder = arguments.value("--coder")
+            try arguments.refuseKeepingStripped(all: MetadataParts.choices.filter { $0 != "all" })
             let kept = try MetadataParts.named(by: "--keep", arguments)
             let stripped = try MetadataParts.named(by: "--strip", arguments) ?? []
             let removed = kept.map(MetadataParts.removed).map { $0.union(stripped) } ?? stripped
