@@ -64,6 +64,28 @@ import Testing
                 == "coderhost: q.ppm: warning: --no-enlarge keeps the size 16x8, which does not fill the box\n")
     }
 
+    @Test(
+        arguments: [
+            (["--extend", "10x4"], "--extend 10x4 changes nothing: the image has 16x8 pixels; --crop cuts it"),
+            (["--extend", "x4"], "--extend x4 changes nothing: the image has 16x8 pixels; --crop cuts it"),
+            (
+                ["--rotate", "90", "--extend", "8x12"],
+                "--extend 8x12 does not cut the longer side: the result has 8x16 pixels"
+            ),
+            (["--extend", "20x4"], "--extend 20x4 does not cut the longer side: the result has 20x8 pixels"),
+            (["--extend", "16x8"], nil), (["--extend", "20x"], nil), (["--extend", "0"], nil),
+            (["--resize", "8x", "--extend", "10x4"], nil),
+        ] as [([String], String?)])
+    func `tell if the image is larger than its new canvas`(words: [String], warning: String?) throws {
+        let result = try image.convert(["q.ppm", "-o", "t.png", "--json"] + words)
+        let report = try #require(result.documents.first)
+
+        #expect(result.status == 0)
+        #expect(report["warnings"].list.compactMap(\.text) == (warning.map { [$0] } ?? []))
+        let plain = try image.convert(["q.ppm", "-o", "t.png"] + words)
+        #expect(plain.stderr == (warning.map { "coderhost: q.ppm: warning: \($0)\n" } ?? ""))
+    }
+
     @Test(arguments: [
         (["--trim"], "16x8"), (["--trim=2%", "--resize", "8"], "8x4"), (["--trim", "--crop", "1:1"], "8x8"),
         (["--crop", "10x14+0+0", "--trim"], "7x8"),

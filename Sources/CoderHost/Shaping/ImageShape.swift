@@ -15,7 +15,7 @@ package struct ImageShape: Sendable {
     var isUpright: Bool { options.appliesOrientation }
     let turn: Orientation
     /// The size of the result before the transformer, after crop or padding.
-    let boxSize: PixelSize
+    package let boxSize: PixelSize
     let colors: ColorStep?
     /// The options and the steps after them.
     package let options: DecodeOptions

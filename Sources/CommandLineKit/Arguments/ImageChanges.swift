@@ -18,6 +18,8 @@ package struct ImageChanges {
     let overlay: OverlaySwitches?
     /// The number of transformers that come before the overlay.
     private let stepsBelow: Int
+    /// The size of `--extend`, which is the last step; nil for a border.
+    private let canvas: PixelSize?
     /// Whether all pixels stay unchanged.
     package let isIdentity: Bool
 
@@ -70,6 +72,7 @@ package struct ImageChanges {
         let below = try Self.steps(arguments)
         let steps = below + (try Self.stepsAbove(arguments, gravity, finish.background))
         stepsBelow = below.count
+        canvas = arguments.value("--extend").flatMap { Int($0) == nil ? PixelSize(box: $0) : nil }
         finish.transformer = steps.isEmpty ? nil : Pipeline(steps)
         isIdentity = options == DecodeOptions() && finish.isEmpty && trim == nil && overlay == nil
         // An unmodified image keeps its orientation tag.
@@ -103,6 +106,21 @@ package struct ImageChanges {
             return false
         }
         return !box.isEmpty && size != box
+    }
+
+    /// Returns the warning if `--extend` cannot reach its size, because a side of the image is longer.
+    ///
+    /// - Parameter size: the size of the image before the steps.
+    func excess(of size: PixelSize) -> String? {
+        guard let canvas, let steps = (finish.transformer as? Pipeline)?.transformers else { return nil }
+        let before = Pipeline(Array(steps.dropLast())).outputSize(for: size)
+        guard before.width > canvas.width && canvas.width > 0 || before.height > canvas.height && canvas.height > 0
+        else { return nil }
+        let after = Pipeline(steps).outputSize(for: size)
+        let name = [canvas.width, canvas.height].map { $0 > 0 ? "\($0)" : "" }.joined(separator: "x")
+        return after == before
+            ? "--extend \(name) changes nothing: the image has \(before) pixels; --crop cuts it"
+            : "--extend \(name) does not cut the longer side: the result has \(after) pixels"
     }
 
     /// Parses `--trim`: no value, or a tolerance in percent.

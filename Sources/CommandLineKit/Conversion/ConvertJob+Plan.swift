@@ -32,6 +32,7 @@ extension ConvertJob {
         if changes.isUnfilled(shape.size, options) {
             session.context.warn("--no-enlarge keeps the size \(shape.size), which does not fill the box")
         }
+        if let excess = changes.excess(of: shape.boxSize) { session.context.warn(excess) }
         return shape
     }
 
