@@ -311,6 +311,18 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(failure(changed(frame + 9, 7)) == .corrupt)  // components
     }
 
+    /// - Source: ITU-T T.87 C.1.1 and H.3: an image of 4 × 4 gray samples; SPIFF in its application segment.
+    @Test(arguments: [[], segment(0xE8, Array("SPIFF\0".utf8) + [UInt8](repeating: 0, count: 24))])
+    func `names JPEG-LS`(head: [UInt8]) throws {
+        let frame = segment(0xF7, [8, 0, 4, 0, 4, 1, 1, 0x11, 0])
+        let scan = segment(0xDA, [1, 1, 0, 0, 0, 0]) + [0xC0, 0, 0, 0x6C, 0x80, 0x20, 0x8E, 1, 0xC0]
+        let decoder = try JPEGDecoder(session([0xFF, 0xD8] + head + frame + scan + [0xFF, 0xD9]))
+
+        let error = #expect(throws: CoderError.self) { try decoder.readHeader() }
+        #expect(error?.code == .unsupportedFeature)
+        #expect(error?.message.contains("JPEG-LS") == true)
+    }
+
     @Test func `counts scans`() throws {
         var limits = DecodeLimits.default
         limits.maxScans = 3

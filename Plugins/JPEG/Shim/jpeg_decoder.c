@@ -141,6 +141,11 @@ int32_t jpegs_decoder_failure(jpegs_decoder *d) {
     if (d->error.msg_code == JERR_EMPTY_IMAGE && d->c.image_height == 0 && d->c.image_width > 0) {
         return JPEGS_UNSUPPORTED;
     }
+    /* ITU-T T.87 C.1.1: this marker begins a frame of JPEG-LS. */
+    if (d->error.msg_code == JERR_UNKNOWN_MARKER && d->error.msg_parm.i[0] == 0xF7) {
+        snprintf(d->message, sizeof d->message, "the image is JPEG-LS, which the library does not decode");
+        return JPEGS_UNSUPPORTED;
+    }
     if (d->ended && status == JPEGS_CORRUPT) return JPEGS_TRUNCATED;
     return status;
 }

@@ -31,7 +31,7 @@ extension CodersManager {
                 return RecognizedFormat(format)
             }
         }
-        return KnownFormat.recognized(by: sniffer)
+        return KnownFormat.recognized(by: sniffer, fileExtension: source.fileExtension)
     }
 
     // MARK: Errors

@@ -9,14 +9,18 @@ package struct KnownFormat: Sendable {
     package let names: RecognizedFormat
     /// The signatures of the format.
     let signatures: [Signature]
+    /// Whether the signatures are too short to count without the file name extension.
+    let needsExtension: Bool
 
     /// The tables, the more specific formats first.
     package static let all: [KnownFormat] = cameras + stills + documents + containers + others
 
     /// Returns the format with the best matching signature; of equal matches, the first in the tables.
-    package static func recognized(by sniffer: FormatSniffer) -> RecognizedFormat? {
+    ///
+    /// - Parameter fileExtension: the lower-case extension of the file name, which formats with a short signature need.
+    package static func recognized(by sniffer: FormatSniffer, fileExtension: String? = nil) -> RecognizedFormat? {
         var best: (names: RecognizedFormat, score: Int)?
-        for known in all {
+        for known in all where !known.needsExtension || known.names.extensions.contains(fileExtension ?? "") {
             if let score = sniffer.score(known.signatures), score > best?.score ?? -1 { best = (known.names, score) }
         }
         return best?.names
@@ -32,10 +36,12 @@ package struct KnownFormat: Sendable {
     ///   - uti: the uniform type identifier; empty for none.
     ///   - extensions: the file name extensions, separated by spaces.
     ///   - signatures: alternatives, each with all its rules.
+    ///   - needsExtension: whether one of the extensions must confirm a short signature.
     init(
         _ id: String, _ name: String, _ mime: String, _ uti: String, _ extensions: String,
-        _ signatures: [[Signature.Rule]], rank: Int = 0, isImage: Bool = true
+        _ signatures: [[Signature.Rule]], rank: Int = 0, isImage: Bool = true, needsExtension: Bool = false
     ) {
+        self.needsExtension = needsExtension
         names = RecognizedFormat(
             ImageFormat(id), name: name, mimeType: mime.isEmpty ? nil : mime,
             typeIdentifier: uti.isEmpty ? nil : uti, extensions: extensions.split(separator: " ").map(String.init),

@@ -19,6 +19,8 @@ extension KnownFormat {
             "heic", "HEIC", "image/heic", "public.heic", "heic heics",
             [[brands("heic,heix,hevc,hevx,heim,heis")], [at(4, "ftypmif3heic")]],
             rank: 2),
+        KnownFormat("vvic", "VVC image", "image/vvic", "", "vvic", [[brands("vvic,vvis")]], rank: 2),
+        KnownFormat("hej2k", "HEIF with JPEG 2000", "image/hej2k", "", "hej2", [[brands("j2ki")]], rank: 2),
         KnownFormat("heif", "HEIF", "image/heif", "public.heif", "heif hif", [[brands("mif1,msf1")]], rank: 1),
         KnownFormat(
             "jxl", "JPEG XL", "image/jxl", "public.jpeg-xl", "jxl",
@@ -61,6 +63,7 @@ extension KnownFormat {
             "hdr", "Radiance HDR", "image/vnd.radiance", "public.radiance", "hdr pic",
             [[at(0, "#?RADIANCE")], [at(0, "#?RGBE")]]),
         KnownFormat("pfm", "PFM", "image/x-portable-floatmap", "", "pfm", [[at(0, "PF\n")], [at(0, "Pf\n")]]),
+        KnownFormat("phm", "PHM", "image/x-portable-halfmap", "", "phm", [[at(0, "PH\n")], [at(0, "Ph\n")]]),
         KnownFormat("dpx", "DPX", "image/dpx", "", "dpx", [[at(0, "SDPX")], [at(0, "XPDS")]]),
         KnownFormat("cineon", "Cineon", "image/cineon", "", "cin", [[at(0, "\u{80}\u{2A}\u{5F}\u{D7}")]]),
         KnownFormat(
@@ -78,6 +81,16 @@ extension KnownFormat {
         KnownFormat("miff", "MIFF", "image/x-miff", "", "miff", [[at(0, "id=ImageMagick")]]),
         KnownFormat("xpm", "XPM", "image/x-xpixmap", "", "xpm", [[at(0, "/* XPM */")]]),
         KnownFormat("xbm", "XBM", "image/x-xbitmap", "", "xbm", [[at(0, "#define "), find("_width ", 256)]]),
+        // Version 7; the upper bytes of the depth, the bitmap unit, the bit order and the padding are 0.
+        KnownFormat(
+            "xwd", "XWD", "image/x-xwindowdump", "", "xwd",
+            [
+                [
+                    at(0, "\0\0"), at(4, "\0\0\0\u{07}"), at(12, "\0\0\0"), at(32, "\0\0\0"),
+                    at(36, "\0\0\0\0", mask: "\u{FF}\u{FF}\u{FF}\u{FE}"), at(40, "\0\0\0"),
+                ]
+            ]),
+        KnownFormat("wbmp", "WBMP", "image/vnd.wap.wbmp", "", "wbmp", [[at(0, "\0\0")]], needsExtension: true),
         KnownFormat("pcd", "Photo CD", "image/x-photo-cd", "", "pcd", [[at(2048, "PCD_IPI")]]),
         KnownFormat(
             "rle", "Utah RLE", "image/x-rle", "", "rle", [[at(0, "\u{52}\u{CC}"), at(10, "\u{02}", mask: "\u{F2}")]]),
@@ -136,6 +149,13 @@ extension KnownFormat {
 
     /// Videos, whose brands follow those of images.
     static let containers: [KnownFormat] = [
+        KnownFormat(
+            "mj2", "Motion JPEG 2000 video", "video/mj2", "", "mj2 mjp2",
+            [
+                [brands("mjp2,mj2s")],
+                [at(0, "\0\0\0\u{0C}jP  \r\n\u{87}\n"), at(16, "ftypmjp2")],
+                [at(0, "\0\0\0\u{0C}jP  \r\n\u{87}\n"), at(16, "ftypmj2s")],
+            ], isImage: false),
         KnownFormat(
             "mov", "QuickTime video", "video/quicktime", "com.apple.quicktime-movie", "mov", [[brands("qt  ")]],
             isImage: false),

@@ -11,10 +11,14 @@ import Testing
     struct Sample: Sendable, CustomTestStringConvertible {
         let id: String
         let bytes: [UInt8]
+        let fileExtension: String?
 
-        /// - Parameter offset: the number of zeros before the bytes.
-        init(_ id: String, _ digits: String, at offset: Int = 0) {
+        /// - Parameters:
+        ///   - offset: the number of zeros before the bytes.
+        ///   - fileExtension: the extension of the file name, for a format that needs it.
+        init(_ id: String, _ digits: String, at offset: Int = 0, fileExtension: String? = nil) {
             self.id = id
+            self.fileExtension = fileExtension
             let numbers = digits.utf8.map { UInt8(Character(UnicodeScalar($0)).hexDigitValue ?? 0) }
             bytes =
                 [UInt8](repeating: 0, count: offset)
@@ -38,6 +42,9 @@ import Testing
         Sample("avif", "000000186674797061766973000000006d73663169736f38000000086d646174"),
         Sample("heic", "000000146674797068656963000000006d696631000000086d646174"),
         Sample("heic", "00000014667479706d6966310000000068656963000000086d646174"),
+        Sample("vvic", "00000018667479707676696300000000766d696631000000086d646174"),
+        Sample("vvic", "00000014667479706d6966310000000076766963000000086d646174"),
+        Sample("hej2k", "00000014667479706d696631000000006a326b69000000086d646174"),
         Sample("heif", "00000014667479706d696631000000006d696166000000086d646174"),
         Sample("jxl", "ff0afa1f"),
         Sample("jxl", "0000000c4a584c200d0a870a"),
@@ -84,6 +91,8 @@ import Testing
         Sample("hdr", "233f52414449414e43450a"),
         Sample("hdr", "233f524742450a"),
         Sample("pfm", "50460a3320340a2d312e300a"),
+        Sample("phm", "50480a3320340a2d312e300a"),
+        Sample("phm", "50680a3320340a2d312e300a"),
         Sample("dpx", "53445058"),
         Sample("dpx", "58504453"),
         Sample("cineon", "802a5fd7"),
@@ -98,6 +107,16 @@ import Testing
         Sample("miff", "69643d496d6167654d616769636b"),
         Sample("xpm", "2f2a2058504d202a2f0a7374617469632063686172"),
         Sample("xbm", "23646566696e6520615f776964746820380a23646566696e6520615f68656967687420380a"),
+        // An image of 32 × 32 pixels with 24 bits, and one of 64 × 2 pixels with 1 bit.
+        Sample(
+            "xwd",
+            "00000076000000070000000200000018000000200000002000000000000000010000002000000001000000200000001800000060"
+                + "0000000500ff00000000ff00000000ff"),
+        Sample(
+            "xwd",
+            "0000016b000000070000000000000001000000400000000200000000000000000000000800000000000000080000000100000008"
+                + "00000000000000000000000000000000"),
+        Sample("wbmp", "00000b08ffe0", fileExtension: "wbmp"),
         Sample("pcd", "5043445f495049", at: 2048),
         Sample("rle", "52cc0000000008000800020308"),
         Sample("cr2", "49492a001000000043520200"),
@@ -119,6 +138,11 @@ import Testing
             "504b030400000000000000000000000000000000000000000000000000006d696d65747970656170706c69636174696f6e2f782d6b72697461"
         ),
         Sample("svg", "3c3f786d6c2076657273696f6e3d27312e30273f3e3c7376672f3e"),
+        // Compressed by gzip -n9.
+        Sample(
+            "svg",
+            "1f8b0800000000000203b3b1afc8cd51284b2d2acecccfb35532d43350b2b7b3292e4b57008ae715db2a6594941458e9eb979797"
+                + "eb951bebe517a5eb1b191818e8035528e9db01004af85c9b3e000000"),
         Sample("pdf", "255044462d312e370a"),
         Sample("eps", "252150532d41646f62652d332e3020455053462d332e300a"),
         Sample("eps", "c5d0d3c6"),
@@ -130,6 +154,9 @@ import Testing
         Sample("fits", "53494d504c4520203d202020202020202020202020202020202020202054"),
         Sample("dicom", "4449434d", at: 128),
         Sample("vicar", "4c424c53495a453d31303234"),
+        Sample("mj2", "0000000c6a5020200d0a870a00000014667479706d6a7032000000006d6a7032"),
+        Sample("mj2", "0000000c6a5020200d0a870a00000014667479706d6a3273000000006d6a3273"),
+        Sample("mj2", "00000014667479706d6a7032000000006d6a703200000008"),
         Sample("mov", "00000010667479707174202000000000000000086d646174"),
         Sample("mp4", "000000146674797069736f6d0000000061766331000000086d646174"),
         Sample("mp4", "00000010667479706d70343200000000000000086d646174"),
@@ -147,14 +174,27 @@ import Testing
         Sample("elf", "7f454c46"),
     ]
 
-    private func recognized(_ bytes: [UInt8]) -> RecognizedFormat? {
+    private func recognized(_ bytes: [UInt8], fileExtension: String? = nil) -> RecognizedFormat? {
         KnownFormat.recognized(
             by: FormatSniffer(
-                head: Array(bytes.prefix(FormatSniffer.headCount)), tail: bytes.suffix(FormatSniffer.tailCount)))
+                head: Array(bytes.prefix(FormatSniffer.headCount)), tail: bytes.suffix(FormatSniffer.tailCount)),
+            fileExtension: fileExtension)
     }
 
     @Test(arguments: samples) func `are recognized by`(sample: Sample) {
-        #expect(recognized(sample.bytes)?.format.id == sample.id)
+        #expect(recognized(sample.bytes, fileExtension: sample.fileExtension)?.format.id == sample.id)
+    }
+
+    @Test func `with a short signature are recognized by the file name extension too`() throws {
+        let bytes: [UInt8] = [0, 0, 0x0B, 0x08, 0xFF, 0xE0]
+        for fileExtension in [nil, "bin", "png"] { #expect(recognized(bytes, fileExtension: fileExtension) == nil) }
+        // A longer signature has precedence.
+        let icon = try #require(Self.samples.first { $0.id == "ico" }).bytes
+        #expect(recognized(icon, fileExtension: "wbmp")?.format == "ico")
+
+        let source = ImageSource(bytes, name: "folder/a.WBMP")
+        let error = #expect(throws: CoderError.self) { try Self.host.manager.decode(source) }
+        #expect(error?.message == "this looks like WBMP (image/vnd.wap.wbmp), which no installed plugin reads")
     }
 
     @Test func `are more than sixty images, each with its names and a sample`() {
