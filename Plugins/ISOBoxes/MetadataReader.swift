@@ -41,28 +41,22 @@ package struct MetadataReader {
 
     /// Returns the metadata in an item; nil if the item has no metadata.
     ///
-    /// The transforms of the item alone decide how the image is shown, so the orientation in its Exif and XMP becomes
-    /// that of upright pixels.
+    /// Exif and XMP keep their orientation, although the transforms of the item alone decide how the image is shown: the
+    /// host ignores it, because the pixels come out upright.
     ///
     /// - Source: ISO/IEC 23008-12 section 7.2.3 (orientation in metadata); MIAF section 7.3.9.
     private func blob(_ id: UInt32) throws(CoderError) -> MetadataBlob? {
         guard let item = table.items[id] else { return nil }
         if item.type == "Exif" {
-            return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, Self.upright(exif: $0)) }
+            return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, $0) }
         }
         guard item.type == "mime", item.contentType == "application/rdf+xml" else { return nil }
         guard item.contentEncoding.isEmpty else {
             session.host.warn("ignored XMP with the encoding '\(item.contentEncoding)'")
             return nil
         }
-        return MetadataBlob(.xmp, Self.upright(xmp: try data(of: id)))
+        return MetadataBlob(.xmp, try data(of: id))
     }
-
-    /// Returns Exif data with the orientation of upright pixels; unchanged without an orientation.
-    package static func upright(exif: [UInt8]) -> [UInt8] { ExifOrientation.replacing(exif, with: .up) }
-
-    /// Returns an XMP packet with the orientation of upright pixels; unchanged without an orientation.
-    package static func upright(xmp: [UInt8]) -> [UInt8] { XMPOrientation.replacing(xmp, with: .up) }
 
     /// Skips the offset of the TIFF header and the bytes before that header (often `Exif\0\0`).
     ///

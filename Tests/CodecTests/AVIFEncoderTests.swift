@@ -100,8 +100,7 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
             MetadataBlob(.icc, (0..<200).map { UInt8($0) }),
         ]
         let again = try decoder(still(drawn(PixelSize(16, 8), .rgb8), blobs: blobs))
-        #expect(
-            Set(try again.metadata()) == Set([MetadataBlob(.exif, ExifOrientation.blob(.up))] + blobs.dropFirst()))
+        #expect(Set(try again.metadata()) == Set(blobs))
         // Only the transforms of the format rotate.
         #expect(try again.readHeader().size == PixelSize(16, 8) && again.readHeader().orientation == .up)
         #expect(try again.readHeader().color.hasProfile)

@@ -61,12 +61,13 @@ private func ramp(_ size: PixelSize, from first: Int = 0) throws -> PixelBuffer 
     }
 
     @Test(arguments: [3, 6]) func `are turned by the format alone`(value: Int) throws {
-        let exif = [0, 0, 0, 0] + ExifOrientation.blob(try #require(Orientation(rawValue: value)))
+        let blob = ExifOrientation.blob(try #require(Orientation(rawValue: value)))
+        let exif = [0, 0, 0, 0] + blob
         var file = HandmadeHEIF.exif([(0, UInt64(exif.count))], method: 1)
         file.idat = exif
         let decoder = try AVIFDecoder(DecoderSession(source: ByteSource(file.bytes)))
         #expect(try decoder.readHeader().size == PixelSize(64, 48) && decoder.readHeader().orientation == .up)
-        #expect(try decoder.metadata() == [MetadataBlob(.exif, ExifOrientation.blob(.up))])
+        #expect(try decoder.metadata() == [MetadataBlob(.exif, blob)])
     }
 
     /// Streams of another size than the boxes declare: libavif scales and joins them.

@@ -72,7 +72,7 @@ private let payload = 24
         let turned = try Decoded(fixture("heif/mini-turned-exif-icc.heic"))
         #expect(turned.info.size == PixelSize(120, 200))
         #expect(turned.info.orientation == .up && turned.info.orientationApplied)
-        #expect(turned.blobs.first { $0.kind == .exif }?.bytes == ExifOrientation.blob(.up))
+        #expect(turned.blobs.first { $0.kind == .exif }?.bytes == ExifOrientation.blob(.right))
         let profile = try #require(turned.blobs.first { $0.kind == .icc }?.bytes)
         #expect(profile.count == 132 && Array(profile[36..<40]) == Array("acsp".utf8))
         let alpha = try Decoded(fixture("avif/mini-alpha-xmp.avif"))

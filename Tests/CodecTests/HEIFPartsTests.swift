@@ -166,7 +166,7 @@ extension HandmadeHEIF {
             let read = try Read(file.bytes)
             #expect(read.info.size == (isTurned ? PixelSize(48, 64) : PixelSize(64, 48)))
             #expect(read.info.orientation == .up && read.info.orientationApplied)
-            #expect(try read.decoder.metadata() == [MetadataBlob(.exif, ExifOrientation.blob(.up))])
+            #expect(try read.decoder.metadata() == [MetadataBlob(.exif, ExifOrientation.blob(orientation))])
         }
     }
 }

@@ -29,6 +29,20 @@ import Testing
         #expect(try hash("out/\(name)") == pixels && !pixels.isEmpty)
     }
 
+    /// The text is that of exiftool 12.57 for the first file; it does not read the short header of the second.
+    @Test(arguments: ["heif/rotated-with-thumbnail-exif-icc.heic", "heif/mini-turned-exif-icc.heic"])
+    func `prints the orientation that the file stores, although the format ignores it`(path: String) throws {
+        let file = Repository.fixture(path)
+
+        #expect(try run("metadata", file, "-f", "Orientation").stdout == "Rotate 90 CW\n")
+        #expect(try run("metadata", file, "-f", "Orientation", "--numeric").stdout == "6\n")
+        #expect(try run("info", file, "-f", "orientation").stdout == "1\n")
+        // A copy has upright pixels and no other orientation.
+        #expect(try run("convert", file, "-o", "copy.jpg").status == 0)
+        #expect(try run("metadata", "copy.jpg", "-f", "Orientation").stdout == "Horizontal (normal)\n")
+        #expect(try run("info", "copy.jpg", "-f", "width,height").stdout == "120\n200\n")
+    }
+
     @Test func `changes files in place only with --overwrite`() throws {
         let refused = try run("metadata", "a.jpg", "--set", "artist=Ann")
         #expect(refused.status == 64 && refused.stderr.contains("--overwrite to change the file itself"))

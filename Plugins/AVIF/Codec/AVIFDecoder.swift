@@ -61,13 +61,13 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         }
         if let exif = try reader.blob(.exif, limit: limit) {
             if let tiff = Self.tiff(exif) {
-                blobs.append(MetadataBlob(.exif, MetadataReader.upright(exif: tiff)))
+                blobs.append(MetadataBlob(.exif, tiff))
             } else {
                 session.host.warn("ignored Exif data without a TIFF header")
             }
         }
         if let xmp = try reader.blob(.xmp, limit: limit) {
-            blobs.append(MetadataBlob(.xmp, MetadataReader.upright(xmp: xmp)))
+            blobs.append(MetadataBlob(.xmp, xmp))
         }
         return blobs
     }

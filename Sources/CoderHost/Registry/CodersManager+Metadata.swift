@@ -8,6 +8,6 @@ extension CodersManager {
     ///
     /// - Throws: as opening the image.
     public func metadataTags(of source: ImageSource) throws(CoderError) -> [MetadataTag] {
-        try withSession(source) { session throws(CoderError) in MetadataTag.read(from: try session.metadata()) }
+        try withSession(source) { session throws(CoderError) in MetadataTag.read(from: try session.storedMetadata()) }
     }
 }

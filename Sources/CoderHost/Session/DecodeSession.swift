@@ -102,8 +102,14 @@ public final class DecodeSession {
         }
     }
 
-    /// Returns Exif, XMP, ICC and other metadata, unchanged.
-    public func metadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
+    /// Returns Exif, XMP, ICC and other metadata, unchanged except for an orientation that the coder applies to pixels.
+    public func metadata() throws(CoderError) -> [MetadataBlob] {
+        let stored = try storedMetadata()
+        return info.orientationApplied ? stored.map(\.upright) : stored
+    }
+
+    /// Returns the metadata as the file stores it, with the orientation that the format ignores.
+    package func storedMetadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
 
     /// Returns the metadata of a decoded image: cached for a complete source, so it is not read for every frame.
     ///

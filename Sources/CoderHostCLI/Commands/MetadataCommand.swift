@@ -100,7 +100,7 @@ struct MetadataReport {
             let source = try ImageSource(path: file, limits: limits)
             let (tags, format, warnings) = try host.manager.withSession(source) { session throws(CoderError) in
                 var omissions: [String] = []
-                let tags = MetadataTag.read(from: try session.metadata(), omissions: &omissions)
+                let tags = MetadataTag.read(from: try session.storedMetadata(), omissions: &omissions)
                 return (tags, session.format, session.context.warnings + omissions)
             }
             let problem = absence(in: tags)
