@@ -49,6 +49,19 @@ import Testing
         #expect(MetadataTag.read(from: [MetadataBlob(.exif, blob)]).first?.text == text)
     }
 
+    @Test(
+        arguments: [
+            (0, (35, 1), "35 m Above Sea Level"), (1, (357, 100), "3.5 m Below Sea Level"),
+            (0, (3599, 100), "35.9 m Above Sea Level"), (0, (0, 1), "0 m Above Sea Level"), (nil, (35, 1), nil),
+            (0, (1, 0), nil),
+        ] as [(Int?, (Int, Int), String?)])
+    func `of an altitude have its side of the sea level`(side: Int?, altitude: (Int, Int), text: String?) {
+        let sides = side.map { [(tag: 5, type: 1, count: 1, value: [UInt8($0)])] } ?? []
+        let blob = Blobs.exif([], gps: sides + [Blobs.ratios(6, [altitude])])
+
+        #expect(texts(.exif, blob)["Composite:GPSAltitude"] == text)
+    }
+
     @Test func `of a comment decode its three encodings`() {
         func comment(_ code: String, _ text: [UInt8]) -> String? {
             let value = Array(code.utf8) + [UInt8](repeating: 0, count: 8 - code.utf8.count) + text

@@ -8,12 +8,14 @@ enum CompositeTags {
             else { return nil }
             return (side.uppercased() == negative ? -number : number, "\(ExifTag.degrees(number)) \(side.uppercased())")
         }
-        if let altitude = tag("GPSAltitude")?.value.number {
-            let isBelow = tag("GPSAltitudeRef")?.value == .integer(1)
+        if let altitude = tag("GPSAltitude")?.value.number, altitude.isFinite, let side = tag("GPSAltitudeRef")?.value {
+            let isBelow = side == .integer(1)
+            // Tenths of a meter, not rounded.
+            let tenths = abs(altitude) < 1e12 ? (altitude * 10).rounded(.towardZero) / 10 : altitude
             result.append(
                 MetadataTag(
                     "Composite", "GPSAltitude", .real(isBelow ? -altitude : altitude),
-                    text: "\(Numbers.fixed(altitude, 1)) m \(isBelow ? "Below" : "Above") Sea Level"))
+                    text: "\(Numbers.text(tenths)) m \(isBelow ? "Below" : "Above") Sea Level"))
         }
         let latitude = angle("GPSLatitude", "S")
         let longitude = angle("GPSLongitude", "W")
