@@ -200,6 +200,18 @@ package struct EncodingSwitches {
         return options
     }
 
+    /// Returns the warning about an option that an encoder lacks; it names the encoder if another one of the format has it.
+    private static func ignored(
+        _ name: String, _ format: ImageFormat, _ encoder: CoderDescriptor, _ host: CoderHost,
+        _ matches: (String) -> Bool
+    ) -> String {
+        let isKnown = host.manager.coders.map(\.descriptor).contains { other in
+            other.formats.contains { $0.id == format }
+                && other.options.contains { $0.scope.includesEncoding && matches($0.key) }
+        }
+        return "--\(name) is ignored: \(isKnown ? "the encoder \(encoder.id)" : "\(format)") has no such option"
+    }
+
     /// Returns the options that the encoder accepts, and a warning for each shared option that it lacks.
     package func encoding(
         _ format: ImageFormat, _ encoder: CoderDescriptor?, _ host: CoderHost
@@ -211,7 +223,7 @@ package struct EncodingSwitches {
             if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
                 options[key] = value
             } else if key != OptionKey.lossless {
-                warnings.append("--\(key) is ignored: \(format) has no such option")
+                warnings.append(Self.ignored(key, format, encoder, host) { $0 == key })
             } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
                 // An encoder with a quality option but no lossless option is always lossy.
                 warnings.append("--lossless is ignored: \(format) is always lossy")
@@ -223,7 +235,7 @@ package struct EncodingSwitches {
                 if let problem = Self.problem(name, text, match) { throw .invalidArgument(problem) }
                 options[match.key] = try OptionCheck.parse(text, for: match.key, encoder)
             } else {
-                warnings.append("--\(name) is ignored: \(format) has no such option")
+                warnings.append(Self.ignored(name, format, encoder, host) { $0.hasSuffix("." + name) })
             }
         }
         for (key, text) in raw {
