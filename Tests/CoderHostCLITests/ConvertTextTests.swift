@@ -16,7 +16,10 @@ import Testing
         let bytes = try #require(readFile(image.place.file("grid.ppm")))
         let header = String(decoding: bytes.prefix(40), as: UTF8.self).split(whereSeparator: \.isWhitespace)
         let (width, height) = (try #require(Int(header[1])), try #require(Int(header[2])))
-        let samples = Array(bytes.suffix(width * height * 3))
+        // Of 16-bit samples, the first byte counts.
+        let length = header[3] == "65535" ? 2 : 1
+        let all = Array(bytes.suffix(width * height * 3 * length))
+        let samples = stride(from: 0, to: all.count, by: length).map { all[$0] }
         return (0..<height).map { y in
             (0..<width).map { x in Array(samples[(y * width + x) * 3..<(y * width + x + 1) * 3]) }
         }

@@ -20,7 +20,7 @@ struct TextSwitches: Sendable {
     static let specification = [
         OptionSpecification(
             "--text", value: "TEXT",
-            help: "draw a text over each image; \\n: next line; \(fields.map { "{\($0)}" }.joined(separator: " "))"),
+            help: "draw text; \\n: next line; \(fields.map { "{\($0)}" }.joined(separator: " ")) (default: none)"),
         OptionSpecification(
             "--font", value: "NAME", help: "font of the text: family or file (default: an installed sans-serif font)"),
         OptionSpecification(

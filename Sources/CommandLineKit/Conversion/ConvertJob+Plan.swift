@@ -90,6 +90,10 @@ extension ConvertJob {
         let values = try overlay.text.map { text throws(CoderError) in
             try self.values(text, finish, options, session, input)
         }
+        if let text = overlay.text, text.text(values ?? [:]).isEmpty {
+            session.context.warn("--text is empty for this image, so none is drawn")
+            return finish
+        }
         let transformer = try overlay.transformer(space, values ?? [:])
         for warning in (transformer as? TextOverlay)?.warnings ?? [] { session.context.warn("--text: \(warning)") }
         var result = changes.finish(with: transformer)
