@@ -122,7 +122,9 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         }
     }
 
-    @Test(arguments: [1, -20, 1 << 20], [RewriteRequest(removed: [.text]), RewriteRequest(optimizes: true)])
+    @Test(
+        arguments: [1, -20, 1 << 20],
+        [RewriteRequest(removed: [.text]), RewriteRequest(removed: [.text], optimizes: true)])
     func `corrects an index whose images all moved by the same distance`(shift: Int, request: RewriteRequest) throws {
         let source = album([], comment, shift: shift)
         let result = try rewrite(source, request)
