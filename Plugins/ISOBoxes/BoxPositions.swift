@@ -24,7 +24,8 @@ package enum BoxPositions {
         if depth > 20 { throw .limit("nesting", allowed: 20, requested: depth) }
         var boxes = boxes
         var seen: Set<FourCC> = []
-        while let box = try boxes.box() {
+        // A damaged list of items ends there, for ItemTable, too.
+        while let box = parent == "iinf" ? boxes.nextBox() : try boxes.box() {
             try check(box.type, in: parent, &seen)
             guard let skipped = containers[box.type] else { continue }
             var inside = boxes.inside(box)

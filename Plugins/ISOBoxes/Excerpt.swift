@@ -11,6 +11,8 @@ package import ImageModel
 /// them fail.
 package struct Excerpt {
     package private(set) var prefix: [UInt8] = []
+    /// The number of bytes of the file that follow; more may have arrived since.
+    package let dataCount: Int
     private let members: [Member]
     private let numbers: [UInt32: UInt16]
     private let derivations: Derivations
@@ -61,11 +63,12 @@ package struct Excerpt {
         }
         self.members = found
         (self.derivations, self.brand) = (derivations, brand)
+        dataCount = source.available
         numbers = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1, UInt16($0 + 1)) })
-        prefix = boxes(shift: boxes(shift: 0, of: source).count, of: source)
+        prefix = boxes(shift: boxes(shift: 0).count)
     }
 
-    private func boxes(shift: Int, of source: ByteSource) -> [UInt8] {
+    private func boxes(shift: Int) -> [UInt8] {
         var out = BoxWriter()
         out.box("ftyp") {
             $0.code(brand)
@@ -76,7 +79,7 @@ package struct Excerpt {
         // An eight-byte size, for a file of any length.
         out.u32(1)
         out.code("mdat")
-        out.u64(16 + source.available)
+        out.u64(16 + dataCount)
         return out.bytes
     }
 

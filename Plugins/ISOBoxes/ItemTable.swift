@@ -1,56 +1,6 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// The position of a piece of an item.
-package struct ItemExtent {
-    /// 0: relative to the start of the file, 1: to the `idat` box; other values are not supported.
-    package var method: Int
-    package var offset: UInt64
-    /// 0: up to the end.
-    package var length: UInt64
-}
-
-/// One item of the `meta` box: a coded image, a derived image, or metadata.
-package struct Item {
-    package let id: UInt32
-    package var type: FourCC
-    package var name = ""
-    package var isHidden = false
-    package var contentType = ""
-    package var contentEncoding = ""
-    package var extents: [ItemExtent] = []
-    package var properties: [ItemAssociation] = []
-    /// The reason why the item cannot be used; other items of the file can.
-    package var damage: CoderError?
-
-    /// Whether libheif 1.15 decodes it, or would try to.
-    package var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
-    package var isDerived: Bool { ["grid", "iden", "iovl"].contains(type) }
-}
-
-/// A property of an item.
-package struct ItemAssociation {
-    package let index: Int
-    /// Whether a reader that does not support the property must not show the item.
-    package let isEssential: Bool
-}
-
-/// A group of items.
-///
-/// - Source: ISO/IEC 14496-12 section 8.18.3.
-package struct EntityGroup {
-    package let type: FourCC
-    package let id: UInt32
-    package let members: [UInt32]
-}
-
-/// A link from one item to others.
-package struct ItemReference {
-    package let type: FourCC
-    package let from: UInt32
-    package let to: [UInt32]
-}
-
 /// The contents of the `meta` box, without pixels.
 ///
 ///     meta ─┬─ hdlr  pict
@@ -82,7 +32,11 @@ package struct ItemTable {
     private struct Links {
         var outgoing: [UInt32: [Int]] = [:]
         var incoming: [UInt32: [Int]] = [:]
+        var damage: String?
     }
+
+    /// The first damage in the lists of items and references, whose other entries can be used.
+    package var damage: String? { links.damage }
 
     /// The maximum number that libheif accepts.
     package static let maxItems = 20_000
@@ -223,33 +177,48 @@ extension ItemTable {
         let version = try fields.fullBox().version
         _ = try fields.uint(version == 0 ? 2 : 4)
         var typed: Set<UInt32> = []
-        while let box = try fields.box() {
+        while !fields.isAtEnd {
+            guard let box = fields.nextBox() else { return note("the list of items cannot be read to its end") }
             guard box.type == "infe" else { continue }
-            var entry = fields.inside(box)
-            let (version, flags) = try entry.fullBox()
-            // Versions 0 and 1 have no item type; they are not used for images.
-            guard version >= 2 else { continue }
-            let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
-            guard typed.insert(id).inserted else { throw .corrupt("item \(id) has two types") }
-            try entry.skip(2)
-            let type = FourCC(try entry.u32())
-            let name = entry.string()
-            try change(id) {
-                $0.type = type
-                $0.name = name
-                $0.isHidden = flags & 1 != 0
-            }
-            order.append(id)
-            if type == "mime" {
-                let content = entry.string()
-                let encoding = entry.string()
-                try change(id) {
-                    $0.contentType = content
-                    $0.contentEncoding = encoding
-                }
+            do throws(CoderError) {
+                try readType(fields.inside(box), &typed)
+            } catch {
+                if error.code == .limitExceeded { throw error }
+                note("the type of an item: \(error.message)")
             }
         }
     }
+
+    private mutating func readType(_ entry: BoxCursor, _ typed: inout Set<UInt32>) throws(CoderError) {
+        var entry = entry
+        let (version, flags) = try entry.fullBox()
+        // Versions 0 and 1 have no item type; they are not used for images.
+        guard version >= 2 else { return }
+        let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
+        guard typed.insert(id).inserted else {
+            let twice = CoderError.corrupt("item \(id) has two types")
+            try change(id) { $0.damage = $0.damage ?? twice }
+            throw twice
+        }
+        try entry.skip(2)
+        let type = FourCC(try entry.u32())
+        let name = entry.string()
+        try change(id) {
+            $0.type = type
+            $0.name = name
+            $0.isHidden = flags & 1 != 0
+        }
+        order.append(id)
+        guard type == "mime" else { return }
+        let content = entry.string()
+        let encoding = entry.string()
+        try change(id) {
+            $0.contentType = content
+            $0.contentEncoding = encoding
+        }
+    }
+
+    private mutating func note(_ problem: String) { links.damage = links.damage ?? problem }
 
     private mutating func readPlaces(_ fields: inout BoxCursor) throws(CoderError) {
         let version = try fields.fullBox().version
@@ -291,12 +260,28 @@ extension ItemTable {
     }
 
     private mutating func readReferences(_ fields: inout BoxCursor) throws(CoderError) {
-        let width = try fields.fullBox().version == 0 ? 2 : 4
-        while let box = try fields.box() {
+        guard let version = try? fields.fullBox().version else { return note("the list of references is empty") }
+        let width = version == 0 ? 2 : 4
+        while !fields.isAtEnd {
+            guard let box = fields.nextBox() else { return note("the list of references cannot be read to its end") }
             var entry = fields.inside(box)
-            let from = UInt32(try entry.uint(width))
+            guard let from = entry.number(width).map({ UInt32($0) }) else {
+                note("a reference '\(box.type)' ends too early")
+                continue
+            }
+            let count = entry.number(2)
             var targets: [UInt32] = []
-            for _ in 0..<(try entry.u16()) { targets.append(UInt32(try entry.uint(width))) }
+            while targets.count < count ?? 0, let target = entry.number(width) { targets.append(UInt32(target)) }
+            guard let count, targets.count == count else {
+                note("a reference '\(box.type)' of item \(from) ends too early")
+                // A derived image consists of its targets; other references only describe an item.
+                if box.type == "dimg" {
+                    try change(from) {
+                        $0.damage = $0.damage ?? CoderError.corrupt("the references of item \(from) end too early")
+                    }
+                }
+                continue
+            }
             links.outgoing[from, default: []].append(references.count)
             // Once for each item, even if it is repeated: a grid may consist of one tile, 65,535 times.
             for target in targets where links.incoming[target]?.last != references.count {

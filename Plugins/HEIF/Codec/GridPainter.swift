@@ -23,7 +23,6 @@ struct GridPainter {
         let places = plan.places(in: region)
         let target = PaintTarget(surface)
         let steps = plan.placement.steps
-        let arrived = ArrivedBytes(session.source)
         var findings = Findings()
         var first = 0
         while first < places.count {
@@ -36,6 +35,8 @@ struct GridPainter {
                     places: place.places
                 )
             }
+            // After the excerpts: the data that they declare has arrived.
+            let arrived = ArrivedBytes(session.source)
             let own = try memory(for: some.map(\.tile))
             try session.host.reserve(bytes: own)
             defer { try? session.host.reserve(bytes: -own) }

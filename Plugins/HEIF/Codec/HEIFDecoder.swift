@@ -48,10 +48,10 @@ public final class HEIFDecoder: ItemDecoder {
         guard surface.size == region.size, PixelRect(image.still.size).contains(region),
             image.still.formats.contains(surface.format)
         else { throw CoderError(.misuse, "the surface does not have the size or format of the image") }
-        // libheif reads items anywhere in the file; it cannot wait for bytes.
-        guard session.source.isComplete else { throw .needsInput }
+        let isComplete = session.source.isComplete
+        if !isComplete { try requireBytes(of: image.still.id) }
         warnOfSequence()
-        if !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
+        if isComplete, !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
         if let plan = try plan(for: image.still) {
             try paint(plan, region, into: surface)
         } else {
@@ -96,6 +96,9 @@ public final class HEIFDecoder: ItemDecoder {
     private func boxes() throws(CoderError) -> File {
         if let file { return file }
         let container = try Container(session)
+        if let damage = container.table.damage {
+            session.host.warn("another item of the file is damaged: \(damage)")
+        }
         let made = File(
             isMini: container.isMini, derivations: Derivations(container.table, limits: session.limits),
             images: ItemList(container.table).images)
@@ -132,6 +135,22 @@ public final class HEIFDecoder: ItemDecoder {
     }
 
     // MARK: Pixels
+
+    /// Throws unless an image other than the primary one, such as a thumbnail, has arrived in a file that still grows.
+    ///
+    /// libheif cannot wait for bytes. The primary image needs the complete file, because a later box may contradict it.
+    private func requireBytes(of id: UInt32) throws(CoderError) {
+        let derivations = try boxes().derivations
+        let table = derivations.table
+        guard id != table.primary else { throw .needsInput }
+        for member in derivations.closure(of: id) {
+            for extent in table.items[member]?.extents ?? [] {
+                // A length of 0 means "up to the end".
+                guard extent.method == 1 || extent.length > 0 else { throw .needsInput }
+                _ = try table.place(extent, in: session.source)
+            }
+        }
+    }
 
     private typealias Plan = (colors: TilePlan, alpha: TilePlan?)
 

@@ -37,6 +37,19 @@ import Testing
         #expect(abs(Int(sample) - 200) <= 4)
     }
 
+    @Test(arguments: ["heic", "avif"] as [ImageFormat])
+    func `are the first preview, before the file is complete`(format: ImageFormat) throws {
+        let bytes = try encode(format).bytes
+        let source = try ImageSource(growingTo: bytes.count + 5000)
+        try source.append(bytes)
+        let session = try Bench.manager.openSession(source)
+        let preview = try #require(try session.thumbnailPreview(DecodeOptions()))
+        #expect(preview.pixels.size == PixelSize(96, 64))
+        // The image itself is black.
+        let sample = preview.pixels.withRow(32) { unsafe $0.unsafeLoad(fromByteOffset: 120, as: UInt8.self) }
+        #expect(abs(Int(sample) - 200) <= 4)
+    }
+
     @Test func `are refused if the format cannot store them`() throws {
         let (took, bytes) = try encode("png")
         #expect(!took)

@@ -29,7 +29,7 @@ internal import ImageModel
         poll = CancellationPoll(session.host)
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
-            arrived.start, UInt64(arrived.count), excerpt.prefix, UInt64(excerpt.prefix.count),
+            arrived.start, UInt64(min(arrived.count, excerpt.dataCount)), excerpt.prefix, UInt64(excerpt.prefix.count),
             UInt32(clamping: maxSide), UInt32(threads), UInt64(session.limits.maxPixels), &decoder, &error)
         if code != 0 { throw .heif(error) }
     }
