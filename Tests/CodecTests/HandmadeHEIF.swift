@@ -62,6 +62,16 @@ struct HandmadeHEIF {
         Boxes.box("ftyp", Array((brand + "\0\0\0\0" + brand + "mif1").utf8)) + Boxes.box("mdat", data) + meta + tail
     }
 
+    /// The same file with the lists in front of the data.
+    var bytesListsFirst: [UInt8] {
+        var file = self
+        for index in items.indices where items[index].method == 0 {
+            file.items[index].base += UInt64(meta.count)
+        }
+        return Boxes.box("ftyp", Array((brand + "\0\0\0\0" + brand + "mif1").utf8)) + file.meta
+            + Boxes.box("mdat", data) + tail
+    }
+
     var meta: [UInt8] {
         Boxes.full(
             "meta",
@@ -75,8 +85,9 @@ struct HandmadeHEIF {
     private var locations: [UInt8] {
         let head = [UInt8(sizes.offset << 4 | sizes.length), UInt8(sizes.base << 4 | sizes.index)]
         let placed = items.filter(\.isPlaced)
+        let number = locationVersion < 2 ? Boxes.u16 : Boxes.u32
         let entries = placed.map { item in
-            Boxes.u16(item.id) + (locationVersion > 0 ? Boxes.u16(item.method) : []) + Boxes.u16(0)
+            number(item.id) + (locationVersion > 0 ? Boxes.u16(item.method) : []) + Boxes.u16(0)
                 + Boxes.number(item.base, sizes.base) + Boxes.u16(item.extents.count)
                 + (sizes == (0, 0, sizes.base, 0) ? [] : item.extents).flatMap { extent in
                     [UInt8](repeating: 0, count: sizes.index) + Boxes.number(extent.offset, sizes.offset)
@@ -84,7 +95,7 @@ struct HandmadeHEIF {
                 }
         }
         return Boxes.full(
-            "iloc", version: UInt8(locationVersion), head + Boxes.u16(placed.count) + entries.flatMap { $0 })
+            "iloc", version: UInt8(locationVersion), head + number(placed.count) + entries.flatMap { $0 })
     }
 
     private var types: [UInt8] {
