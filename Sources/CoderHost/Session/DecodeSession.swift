@@ -102,14 +102,19 @@ public final class DecodeSession {
         }
     }
 
-    /// Returns Exif, XMP, ICC and other metadata, unchanged except for an orientation that the coder applies to pixels.
+    /// Returns Exif, XMP, ICC and other metadata, unchanged except for an orientation that the coder applies to pixels, and
+    /// for NUL bytes at the end of XMP.
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         let stored = try storedMetadata()
         return info.orientationApplied ? stored.map(\.upright) : stored
     }
 
     /// Returns the metadata as the file stores it, with the orientation that the format ignores.
-    package func storedMetadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
+    package func storedMetadata() throws(CoderError) -> [MetadataBlob] {
+        try sequence.decoder().metadata().map { blob in
+            blob.kind == .xmp ? MetadataBlob(.xmp, XMPPadding.removing(blob.bytes), key: blob.key) : blob
+        }
+    }
 
     /// Returns the metadata of a decoded image: cached for a complete source, so it is not read for every frame.
     ///

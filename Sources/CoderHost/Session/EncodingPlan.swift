@@ -16,6 +16,8 @@ struct EncodingPlan {
     private let highRange: ColorProfile?
     private let context: SessionContext
     private let transfer: TextTransfer
+    /// The kinds of metadata that the format can hold.
+    private let carries: Set<String>
     /// The color behind transparent pixels if the format has no alpha.
     private let background: RGBAColor
 
@@ -59,6 +61,7 @@ struct EncodingPlan {
         self.info = info
         self.context = context
         transfer = TextTransfer(to: coder)
+        carries = coder.output.carries
         self.background = background
     }
 
@@ -71,7 +74,10 @@ struct EncodingPlan {
         func refuse(_ kind: MetadataBlob.Kind) {
             // A raw blob belongs to one format and is meaningless in others.
             if kind != .raw, refused.insert(kind).inserted {
-                context.warn("the format cannot store \(kind) metadata: it is left out")
+                // A format that stores a kind may still have no place for a certain text.
+                let isInvalid = kind != .text && carries.contains("\(kind)")
+                let reason = isInvalid ? "the encoder rejects the" : "the format cannot store"
+                context.warn("\(reason) \(kind) metadata: it is left out")
             }
         }
         var transfer = self.transfer
@@ -216,7 +222,7 @@ struct EncodingPlan {
                 if let orientation { blob.bytes = ExifOrientation.replacing(blob.bytes, with: orientation) }
             case .xmp:
                 if let orientation { blob.bytes = XMPOrientation.replacing(blob.bytes, with: orientation) }
-                blob.bytes = aboutOneImage(blob.bytes, context)
+                blob.bytes = aboutOneImage(XMPPadding.removing(blob.bytes), context)
             case .icc:
                 if let model = colorModel(ofProfile: blob.bytes), model != colorModel(of: format) {
                     context.warn("the \(model) profile does not fit the written pixels: it is left out")

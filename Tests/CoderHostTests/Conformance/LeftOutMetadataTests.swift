@@ -106,4 +106,43 @@ import Testing
         #expect(
             String(decoding: packet, as: UTF8.self).contains(">Gr\u{FC}n\ntwo</rdf:li></rdf:Alt></exif:UserComment>"))
     }
+
+    // MARK: NUL bytes
+
+    private static let packet = Array("<x:xmpmeta xmlns:x='adobe:ns:meta/' a='b'/>".utf8)
+
+    @Test(arguments: ["jpeg", "png", "webp", "gif", "heic", "avif"] as [ImageFormat])
+    func `is not XMP with NUL bytes at its end`(format: ImageFormat) throws {
+        let (bytes, warnings) = try Bench.encode(image([MetadataBlob(.xmp, Self.packet + [0, 0])]), to: format)
+
+        #expect(try Bench.decode(bytes).blob(.xmp) == Self.packet)
+        #expect(warnings.allSatisfy { !$0.contains("metadata") }, "\(warnings)")
+    }
+
+    @Test func `is read without NUL bytes at the end of XMP`() throws {
+        var bytes = try Bench.encode(image([MetadataBlob(.xmp, Self.packet + [0x20])]), to: "webp").bytes
+        let place = try #require(bytes.firstRange(of: Self.packet + [0x20]))
+        bytes[place.upperBound - 1] = 0
+
+        #expect(try Bench.decode(bytes).blob(.xmp) == Self.packet)
+    }
+
+    @Test func `is told apart from metadata that is invalid`() throws {
+        let broken = MetadataBlob(.xmp, [0x3C, 0x61, 0x20, 0x62, 0, 0x3E])
+        #expect(
+            try Bench.encode(image([broken]), to: "png").warnings == [
+                "the encoder rejects the xmp metadata: it is left out"
+            ])
+        #expect(
+            try Bench.encode(image([broken]), to: "pnm").warnings
+                == ["the format cannot store xmp metadata: it is left out"])
+    }
+
+    /// NUL is half of each letter in UTF-16.
+    @Test func `is not cut in UTF-16`() throws {
+        let packet = Self.packet.flatMap { [$0, 0] }
+        #expect(try Bench.passThrough(image([MetadataBlob(.xmp, packet)]), "webp").blob(.xmp) == packet)
+        let marked: [UInt8] = [0xFF, 0xFE] + packet
+        #expect(try Bench.passThrough(image([MetadataBlob(.xmp, marked)]), "webp").blob(.xmp) == marked)
+    }
 }
