@@ -26,6 +26,7 @@ extension CodersManager {
                 info: session.info, metadata: metadata, format: session.format, coder: session.coder.id,
                 // If metadata cannot be read, no part of it can be removed.
                 unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
+                losesColors: options.removed.contains(.icc) && session.needsProfile,
                 // This comes last because it selects other images.
                 ofItems: try session.warningsOfKeptMetadata(options)
             )
@@ -41,6 +42,7 @@ extension CodersManager {
         let plan = try RewritePlan(
             options, facts.info, facts.metadata, carried: candidate.descriptor.output.carries)
         for warning in plan.warnings + facts.unread { context.warn(warning) }
+        if facts.losesColors { context.warn(Self.removedProfile) }
         do throws(CoderError) {
             let inspector = OutputInspector(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: inspector, plan.request, context)
@@ -57,6 +59,9 @@ extension CodersManager {
     }
 
     private static let droppedItems = "the other images of the file are not in the output"
+    private static let removedProfile =
+        "the color profile is removed and the pixels stay, so the colors look different: "
+        + "coderhost convert --strip icc converts them to sRGB"
 }
 
 /// The request to a plugin that fulfills the caller's options.

@@ -24,6 +24,12 @@ extension DecodeSession {
         return profile != .assumed && profile != .sRGB
     }
 
+    /// Whether the pixels look different without the ICC profile.
+    var needsProfile: Bool {
+        guard let profile = try? colorProfile(), case .icc = profile else { return false }
+        return (try? differsFromSRGB()) ?? false
+    }
+
     /// Whether a coder stores the orientation with the pixels of this image as they are.
     ///
     /// - Parameter keepsExif: whether the Exif metadata is written.
