@@ -23,7 +23,7 @@ import Testing
 
     /// Width, height and the corners of an image: top left, top right, bottom left, bottom right.
     private func look(_ file: String) throws -> (size: String, corners: [[UInt8]]) {
-        #expect(try convert(file, "-o", "look.pam").status == 0)
+        #expect(try convert(file, "-o", "look.pam", "--dynamic-range", "keep").status == 0)
         let bytes = try #require(readFile(place.file("look.pam")))
         let mark = try #require(bytes.firstRange(of: Array("ENDHDR\n".utf8)))
         let header = String(decoding: bytes[..<mark.lowerBound], as: UTF8.self).split(separator: "\n")

@@ -79,6 +79,49 @@ import Testing
         #expect(try image.metadata("t.jpg").isEmpty)
     }
 
+    @Test(arguments: ["gif", "pam", "ppm", "ff"], ["auto", "off"])
+    func `has no untagged colors in a format without profiles`(suffix: String, isolation: String) throws {
+        let source = Repository.fixture("images/icc-wide.png")
+        let result = try image.convert(source, "-o", "t.\(suffix)", "--isolation", isolation, "--json")
+        let told = "the format cannot store the color profile: the colors are converted to sRGB; "
+        let warnings = try #require(result.documents.first)["warnings"].list.compactMap(\.text)
+        #expect(warnings.filter { $0.hasPrefix(told) }.count == 1, "\(warnings)")
+        #expect(!warnings.contains { $0.contains("icc metadata") })
+        #expect(try image.convert(source, "-o", "s.\(suffix)", "--to-srgb").status == 0)
+        #expect(try image.hash("t.\(suffix)") == image.hash("s.\(suffix)"))
+
+        #expect(try image.convert(source, "-o", "k.\(suffix)", "--dynamic-range", "keep").status == 0)
+        #expect(try image.hash("k.\(suffix)") != image.hash("s.\(suffix)"))
+        let named = try image.convert(source, "-o", "i.\(suffix)", "--icc", "srgb")
+        #expect(named.status == 0 && !named.stderr.contains("converted"), "\(named.stderr)")
+        #expect(try image.hash("i.\(suffix)") == image.hash("s.\(suffix)"))
+    }
+
+    @Test func `keeps the stored values without a profile on request, with a warning`() throws {
+        let source = Repository.fixture("images/icc-wide.png")
+        let result = try image.convert(source, "-o", "t.png", "--strip", "icc", "--dynamic-range", "keep")
+        #expect(result.stderr.contains("the colors look different"), "\(result.stderr)")
+        #expect(try image.hash("t.png") == image.hash(source))
+    }
+
+    @Test(arguments: [["rewrite"], ["metadata"]], ["icc-wide.png", "icc-wide-in-three-segments.jpg"])
+    func `names convert where a profile is removed from stored pixels`(words: [String], name: String) throws {
+        func strip(_ part: String, _ name: String) throws -> CommandResult {
+            try Tool.run(
+                words + [Repository.fixture("images/\(name)"), "--strip", part, "-o", "r-\(name)", "--overwrite"],
+                directory: image.place.path)
+        }
+        let result = try strip("icc", name)
+        #expect(result.status == 0)
+        #expect(
+            result.stderr.contains(
+                "warning: the color profile is removed and the pixels stay, so the colors look different: "
+                    + "coderhost convert --strip icc converts them to sRGB"), "\(result.stderr)")
+        // Nothing changes without the profile of sRGB, and exif is none.
+        #expect(try strip("icc", "icc-srgb-like.png").stderr.isEmpty)
+        #expect(try strip("exif", name).stderr.isEmpty)
+    }
+
     // MARK: Places
 
     @Test func `has no place after strip gps, but the rest of Exif`() throws {

@@ -62,6 +62,16 @@ import Testing
         #expect(kept.contains { $0.hasPrefix("the format cannot store the color space code points 9/16") })
     }
 
+    @Test(arguments: [["--strip", "all"], ["--keep", "exif"], ["--strip", "icc"]])
+    func `of a format that cannot describe it is told if metadata is removed, too`(options: [String]) throws {
+        for (range, isTold, level) in [("auto", true, 137), ("sdr", false, 137), ("keep", false, 113)] {
+            let words = ["convert", "pq.png", "-o", "x.jpg", "-q", "100", "--dynamic-range", range, "--json"] + options
+            let told = try tool(words).documents.first?["warnings"].list.compactMap(\.text) ?? []
+            #expect(told.contains { $0.contains("tone mapped to sRGB") } == isTold, "\(range): \(told)")
+            #expect(try abs(self.level("x.jpg") - level) <= 1)
+        }
+    }
+
     @Test func `of PNG stays, unless standard range is requested`() throws {
         for (options, isHigh) in [(["--flip", "both"], true), (["--dynamic-range", "sdr"], false)] {
             #expect(try tool(["convert", "pq.png", "-o", "x.png"] + options).status == 0)

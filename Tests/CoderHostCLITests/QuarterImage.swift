@@ -44,7 +44,7 @@ struct QuarterImage {
 
     /// The colors of the corners: top left, top right, bottom left, bottom right.
     func corners(_ file: String) throws -> [[UInt8]] {
-        #expect(try convert(file, "-o", "corners.ppm", "--first-frame").status == 0)
+        #expect(try convert(file, "-o", "corners.ppm", "--first-frame", "--dynamic-range", "keep").status == 0)
         let bytes = try #require(readFile(place.file("corners.ppm")))
         let header = String(decoding: bytes.prefix(40), as: UTF8.self).split(whereSeparator: \.isWhitespace).prefix(4)
         let (width, height) = (try #require(Int(header[1])), try #require(Int(header[2])))

@@ -10,7 +10,7 @@ public struct EncodeOptions: Sendable, Hashable {
     public var maxFileSize: Int?
     /// The color behind transparent pixels if the format has no alpha.
     public var background = RGBAColor.white
-    /// What becomes of light above screen white (PQ and HLG).
+    /// What becomes of light above screen white (PQ and HLG), and of colors that the format cannot describe.
     public var dynamicRange = DynamicRange.automatic
     /// Whether to write only the first frame of an animation.
     public var firstFrameOnly = false
@@ -32,7 +32,7 @@ public struct EncodeOptions: Sendable, Hashable {
 
 /// The range of light in an encoded image whose source has light above screen white.
 public enum DynamicRange: String, Sendable, Hashable, CaseIterable {
-    /// Keeps the range if the format can describe it; otherwise maps it to sRGB with a warning.
+    /// Keeps the range and the color space if the format can describe them; otherwise maps them to sRGB with a warning.
     case automatic = "auto"
     /// Keeps the stored values, also in a format that cannot describe them.
     case kept = "keep"

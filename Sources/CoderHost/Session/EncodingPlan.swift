@@ -10,10 +10,8 @@ struct EncodingPlan {
     private let blobs: [MetadataBlob]
     /// The orientation to apply to the pixels because the format cannot store it.
     private let turn: Orientation
-    /// The conversion from CMYK: with the profile, or by formula without one.
-    private let inks: ColorTransform?
-    /// The colors to map to sRGB because the output has no light above screen white.
-    private let highRange: ColorProfile?
+    /// The colors to convert to sRGB because the output does not describe them.
+    private let undescribed: ColorProfile?
     private let context: SessionContext
     private let transfer: TextTransfer
     /// The kinds of metadata that the format can hold.
@@ -48,10 +46,9 @@ struct EncodingPlan {
         info.nativeFormat = format
         if !format.hasTransparency { info.hasAlpha = false }
 
-        inks = Self.inkTransform(facts.nativeFormat, becoming: format, metadata, context)
-        highRange = Self.highRange(facts, metadata, wishes.dynamicRange, coder, context)
+        undescribed = OutputColors(facts, metadata, becoming: format, coder).toConvert(wishes.dynamicRange, context)
         var metadata = metadata
-        if highRange != nil {
+        if undescribed != nil {
             metadata.removeAll { $0.kind == .icc }
             info.color = ColorDescription(codePoints: .sRGB)
         }
@@ -108,20 +105,21 @@ struct EncodingPlan {
 
     /// Returns pixels in the color space of the output.
     private func colored(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        if let inks, pixels.format == inks.sourceFormat { return try inks.convert(pixels) }
-        guard let highRange else { return pixels }
+        guard let undescribed else { return pixels }
         // Frames may differ in their format. Fewer bits are rounded once, not before the conversion.
         let (source, bits) = (pixels.format, info.nativeFormat.bits)
         let isNarrower = source.numeric == .unorm && bits < source.bits
-        let target = isNarrower ? PixelFormat(source.channels, bits: bits, alpha: source.alpha) : source
-        let transform = try ColorTransformCache.shared.transform(from: highRange, source, to: .sRGB, target)
+        var target = isNarrower ? PixelFormat(source.channels, bits: bits, alpha: source.alpha) : source
+        if source.channels == .cmyk { target = PixelFormat(.rgb, bits: target.bits) }
+        let transform = try ColorTransformCache.shared.transform(from: undescribed, source, to: .sRGB, target)
         return try transform.convert(pixels)
     }
 
     /// Returns the bytes of an image and of the copies made by ``prepared(_:)``.
     func byteCount(with pixels: PixelBuffer) throws(CoderError) -> Int {
         let copy = try PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount
-        let tones = highRange == nil ? 0 : max(copy, pixels.byteCount)
+        // Inks are converted only once.
+        let tones = undescribed == nil || pixels.format.channels == .cmyk ? 0 : max(copy, pixels.byteCount)
         if pixels.format == info.nativeFormat, turn == .up { return pixels.byteCount + tones }
         // An image that is converted and turned is copied twice.
         let isConverted = pixels.format != info.nativeFormat
@@ -158,39 +156,6 @@ struct EncodingPlan {
         return []
     }
 
-    /// Returns the colors of an image with light above screen white, if the output is not to have it.
-    private static func highRange(
-        _ facts: ImageInfo, _ metadata: [MetadataBlob], _ range: DynamicRange, _ coder: CoderDescriptor,
-        _ context: SessionContext
-    ) -> ColorProfile? {
-        let colors = ColorProfile(of: facts, metadata: metadata)
-        guard colors.isHighDynamicRange, range != .kept else { return nil }
-        if range == .standard { return colors }
-        let description = if case .icc = colors { "icc" } else { "code-points" }
-        if coder.output.carries.contains(description) { return nil }
-        context.warn(
-            "the format cannot store the high dynamic range of \(colors): it is tone mapped to sRGB; "
-                + "--dynamic-range keep keeps the stored values")
-        return colors
-    }
-
-    private static func inkTransform(
-        _ source: PixelFormat, becoming format: PixelFormat, _ metadata: [MetadataBlob], _ context: SessionContext
-    ) -> ColorTransform? {
-        guard source.channels == .cmyk, format.channels != .cmyk,
-            let profile = metadata.first(where: { $0.kind == .icc })
-        else { return nil }
-        do throws(CoderError) {
-            let transform = try ColorTransformCache.shared.transform(
-                from: .icc(profile.bytes), source, to: .sRGB, PixelFormat(.rgb, bits: source.bits))
-            if let warning = transform.warning { context.warn(warning) }
-            return transform.warning == nil ? transform : nil
-        } catch {
-            context.warn("the CMYK profile is not used: \(error.message)")
-            return nil
-        }
-    }
-
     /// Warns about properties of the pixels that cannot be kept.
     private static func warn(
         of info: ImageInfo, becoming format: PixelFormat, _ background: RGBAColor, _ context: SessionContext
@@ -224,7 +189,8 @@ struct EncodingPlan {
                 if let orientation { blob.bytes = XMPOrientation.replacing(blob.bytes, with: orientation) }
                 blob.bytes = aboutOneImage(XMPPadding.removing(blob.bytes), context)
             case .icc:
-                if let model = colorModel(ofProfile: blob.bytes), model != colorModel(of: format) {
+                if !format.fits(profile: blob.bytes) {
+                    let model = ProfileHeader.modelName(of: blob.bytes) ?? "color"
                     context.warn("the \(model) profile does not fit the written pixels: it is left out")
                     continue
                 }
@@ -252,21 +218,5 @@ struct EncodingPlan {
                     + "these properties are left out")
         }
         return rest
-    }
-
-    /// The data color space of an ICC profile.
-    ///
-    /// - Source: ICC.1, profile header, bytes 16 … 19.
-    private static func colorModel(ofProfile profile: [UInt8]) -> String? {
-        guard profile.count >= 128 else { return nil }
-        return String(decoding: profile[16..<20], as: UTF8.self).filter { !$0.isWhitespace }
-    }
-
-    private static func colorModel(of format: PixelFormat) -> String {
-        switch format.channels {
-        case .gray, .grayAlpha: "GRAY"
-        case .cmyk: "CMYK"
-        case .rgb, .rgba, .bgra: "RGB"
-        }
     }
 }

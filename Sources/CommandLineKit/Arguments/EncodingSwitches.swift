@@ -53,7 +53,7 @@ package struct EncodingSwitches {
             "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
         OptionSpecification(
             "--dynamic-range", value: "HOW", choices: DynamicRange.allCases.map(\.rawValue),
-            help: "PQ and HLG: auto (keep if the format can), keep or sdr, tone mapped (default: auto)"),
+            help: "PQ, HLG, wide gamut: auto (keep if possible), keep or sdr, tone mapped (default: auto)"),
     ]
 
     package init(_ arguments: ParsedArguments) throws(UsageError) {

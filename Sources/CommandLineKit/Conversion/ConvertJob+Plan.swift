@@ -59,14 +59,25 @@ extension ConvertJob {
         if selection.keeps(.icc) || finish.colors != nil { return }
         guard try session.differsFromSRGB() else { return }
         // Code points and gamma are no metadata: they stay where the format stores them.
-        switch try session.colorProfile() {
-        case .codePoints where encoder.output.carries.contains("code-points"): return
+        let profile = try session.colorProfile()
+        let isHigh = profile.isHighDynamicRange
+        switch profile {
+        case .codePoints where isHigh || encoder.output.carries.contains("code-points"):
+            // The host maps light above screen white if the format cannot describe it, and warns of it.
+            return
         case .calibrated where encoder.output.carries.contains("gamma"): return
+        case .icc where encode.dynamicRange == .kept:
+            session.context.warn(
+                "the color profile is removed, and --dynamic-range keep keeps the stored values: "
+                    + "the colors look different")
+            return
         default: break
         }
         finish.colors = (profile: .sRGB, embeds: false)
-        if selection.namesProfile {
-            session.context.warn("--strip icc removes the color profile, so the colors are converted to sRGB")
+        if selection.namesProfile || isHigh && encode.dynamicRange == .automatic {
+            let cause =
+                selection.namesProfile ? "--strip icc removes the color profile" : "the color profile is not kept"
+            session.context.warn("\(cause), so the colors are \(isHigh ? "tone mapped" : "converted") to sRGB")
         }
     }
 
