@@ -19,6 +19,9 @@ final class ClientPool: Sendable {
         var usesTLS = false
         var allowsInvalidCertificates: Bool
         var proxy: Proxy?
+
+        /// The proxy that receives whole URLs; nil if it opens a tunnel.
+        var forwarder: Proxy? { usesTLS ? nil : proxy }
     }
 
     struct Settings: Sendable {
@@ -140,16 +143,17 @@ final class ClientPool: Sendable {
             timeout: .init(connect: TimeAmount(settings.connect), read: TimeAmount(settings.idle)),
             decompression: .enabled(limit: settings.maxDecompressed > 0 ? .size(settings.maxDecompressed) : .none))
         if key.isName, let address = key.address { configuration.dnsOverride = [key.host: address.description] }
-        if let proxy = key.proxy {
+        if let proxy = key.proxy, key.forwarder == nil {
             configuration.proxy = .server(
                 host: proxy.host, port: proxy.port,
                 authorization: proxy.credential.map { .basic(username: $0.user, password: $0.password) })
         }
         configuration.httpVersion = .http1Only
-        // Through a proxy, the client itself compares the certificate with the name.
-        let checksName = key.isName && key.proxy == nil && key.usesTLS && !key.allowsInvalidCertificates
+        // Through a proxy, the client accepts a certificate for the address of the proxy, also if the host is an address.
+        let checksName = (key.isName || key.proxy != nil) && key.usesTLS && !key.allowsInvalidCertificates
         configuration.http1_1ConnectionDebugInitializer = { channel in
             let guarded = ResponseGuard.watch(channel)
+            if key.forwarder != nil { return guarded.flatMap { AbsoluteTarget.insert(into: channel) } }
             return checksName ? guarded.flatMap { PeerName.check(key.host, channel) } : guarded
         }
         // The queue of the downloader limits the number of connections.

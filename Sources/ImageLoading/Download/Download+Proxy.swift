@@ -1,4 +1,7 @@
+import AsyncHTTPClient
 import ImageModel
+import NIOCore
+import NIOHTTP1
 
 extension Download {
     /// How long to wait for the addresses of a host that a proxy resolves; networks with proxies often have no
@@ -19,16 +22,46 @@ extension Download {
     }
 
     /// Sends a request through a proxy, which resolves the host.
+    ///
+    /// The proxy receives the whole `http` URL; for `https`, it opens a tunnel.
     func request(_ hop: inout Hop, through proxy: Proxy) async -> Result<Step, DownloadFailure> {
+        let isTunnel = hop.address.scheme == .https
         let place = ClientPool.Key(
-            host: hop.address.host, address: nil, isName: hop.address.address == nil,
-            usesTLS: hop.address.scheme == .https, allowsInvalidCertificates: key.allowsInvalidCertificates,
-            proxy: proxy)
+            host: isTunnel ? hop.address.host : proxy.host, address: nil,
+            isName: isTunnel && hop.address.address == nil, usesTLS: isTunnel,
+            allowsInvalidCertificates: isTunnel && key.allowsInvalidCertificates, proxy: proxy)
         return await request(&hop, at: place).mapError { failure in
-            guard failure.error.httpStatus == nil, failure.error.code != .cancelled else { return failure }
+            // A status that arrives through a tunnel is of the server.
+            guard !isTunnel || failure.error.httpStatus == nil, failure.error.code != .cancelled else { return failure }
             var failure = failure
+            if !isTunnel, failure.error.httpStatus == 407 { failure = .proxyCredential }
             failure.error.message += ", through the proxy \(proxy)"
             return failure
         }
+    }
+}
+
+/// Sends a proxy whole URLs: `GET http://host/path` instead of `GET /path`.
+///
+/// - Source: RFC 9112, section 3.2.2.
+final class AbsoluteTarget: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// Inserts a handler before the encoder of a new connection.
+    static func insert(into channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.submit {
+            let pipeline = channel.pipeline.syncOperations
+            let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+            try pipeline.addHandler(AbsoluteTarget(), position: .after(parser))
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .head(var head) = unwrapOutboundIn(data), let host = head.headers.first(name: "host") else {
+            return context.write(data, promise: promise)
+        }
+        head.uri = "http://\(host)\(head.uri)"
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }

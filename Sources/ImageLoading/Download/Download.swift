@@ -173,7 +173,8 @@ struct Download: Sendable {
         var outcome = Result<Step, DownloadFailure>.failure(.cancelled)
         for _ in 0..<2 {
             let current = hop
-            guard let answer = await parts.pool.withClient(place, { await exchange(current, $0) }) else {
+            let send = { @Sendable client in await exchange(current, client, place.forwarder) }
+            guard let answer = await parts.pool.withClient(place, send) else {
                 return .failure(.cancelled)
             }
             hop.timings.requests += 1
@@ -194,13 +195,23 @@ struct Download: Sendable {
     }
 
     /// Sends one request and handles its response.
-    private func exchange(_ hop: Hop, _ client: HTTPClient) async -> Result<Step, DownloadFailure> {
+    private func exchange(
+        _ hop: Hop, _ client: HTTPClient, _ forwarder: Proxy?
+    ) async -> Result<Step, DownloadFailure> {
         var hop = hop
-        var request = HTTPClientRequest(url: hop.address.text)
+        // The client connects to a forwarding proxy as to a server; ``AbsoluteTarget`` completes the URL.
+        let place = forwarder.map { "http://\($0)" } ?? hop.address.origin.description
+        var request = HTTPClientRequest(url: place + hop.address.target)
         request.method = HTTPMethod(rawValue: hop.method)
         for (name, value) in hop.fields { request.headers.replaceOrAdd(name: name, value: value) }
         if hop.address.origin == hop.home, hop.sendsCredential, let credential = key.credential {
             request.headers.replaceOrAdd(name: "Authorization", value: credential.basic)
+        }
+        if let forwarder {
+            request.headers.replaceOrAdd(name: "Host", value: hop.address.origin.authority)
+            if let credential = forwarder.credential {
+                request.headers.replaceOrAdd(name: "Proxy-Authorization", value: credential.basic)
+            }
         }
         if key.handlesCookies, let cookies = parts.cookies.field(for: hop.address) {
             let own = request.headers.first(name: "Cookie").map { "\($0); " } ?? ""

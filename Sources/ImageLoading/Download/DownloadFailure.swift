@@ -46,6 +46,10 @@ struct DownloadFailure: Error {
         DownloadFailure(CoderError(.badResponse, message, httpStatus: status))
     }
 
+    static let proxyCredential = failed(
+        "the proxy requires a user and a password",
+        hint: "write them into the URL of the proxy: http://user:password@proxy.example:3128")
+
     static let cancelled = DownloadFailure(CoderError(.cancelled, "the load was cancelled"))
 
     /// Converts an error of the network libraries.
@@ -113,6 +117,8 @@ struct DownloadFailure: Error {
         case .remoteConnectionClosed, .uncleanShutdown:
             self = .transient("the connection ended too early")
             isStaleConnection = !isAnswered
+        case .proxyAuthenticationRequired: self = .proxyCredential
+        case .invalidProxyResponse: self = .transient("the proxy does not open a connection to the server")
         case .invalidURL, .emptyHost, .emptyScheme:
             self = DownloadFailure(WebAddress.invalid("it cannot be requested"))
         default:

@@ -8,7 +8,7 @@ import ImageModel
 /// resolve to a refused address here, and hosts that are not allowed; a proxy for untrusted URLs must refuse private
 /// networks itself.
 public struct ProxyPolicy: Sendable, Hashable {
-    /// The URL of the proxy for `http` URLs, such as `http://proxy.example:3128`, to which it opens tunnels; nil for none.
+    /// The URL of the proxy for `http` URLs, such as `http://proxy.example:3128`, which receives them whole; nil for none.
     public var http: String?
     /// The URL of the proxy for `https` URLs, to which it opens tunnels; nil for none.
     public var https: String?
@@ -59,7 +59,7 @@ struct Proxy: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    var description: String { "\(host):\(port)" }
+    var description: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 /// The parsed proxies of a downloader.

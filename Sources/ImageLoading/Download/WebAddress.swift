@@ -18,8 +18,7 @@ struct WebAddress: Sendable, Hashable {
         var port: Int
 
         var description: String {
-            let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-            return "\(scheme.rawValue)://\(name)" + (port == scheme.defaultPort ? "" : ":\(port)")
+            "\(scheme.rawValue)://\(authority)"
         }
     }
 
@@ -148,6 +147,14 @@ struct WebAddress: Sendable, Hashable {
     }
 
     static func invalid(_ reason: String) -> CoderError { CoderError(.invalidURL, "the URL is not usable: \(reason)") }
+}
+
+extension WebAddress.Origin {
+    /// Host and port; without the port if it is the default.
+    var authority: String {
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return name + (port == scheme.defaultPort ? "" : ":\(port)")
+    }
 }
 
 /// Percent-encoding.

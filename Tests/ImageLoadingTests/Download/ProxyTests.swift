@@ -51,6 +51,128 @@ import Testing
         }
     }
 
+    // MARK: Downloads
+
+    /// Runs `body` with a server, a proxy that reaches it as `host:port` (closed: only for me:secret), and a downloader that uses the proxy.
+    private func withRoute(
+        _ host: String, port: Int? = nil, tls: Bool = false, user: String = "", isClosed: Bool = false,
+        _ body: (TestServer, TestProxy, Downloader) async throws -> Void
+    ) async throws {
+        let server = try await TestServer.start(tls: tls)
+        server.on("/a.png") { _ in .bytes([1, 2, 3]) }
+        // The authorization is Base64 of me:secret.
+        let proxy = try await TestProxy.start(
+            ["\(host):\(port ?? server.port)": server.port], authorization: isClosed ? "Basic bWU6c2VjcmV0" : nil)
+        let change: (inout DownloaderConfiguration) -> Void = { configuration in
+            configuration.servers.addresses = AddressPolicy()
+            configuration.servers.resolver = NoResolver()
+            configuration.servers.proxies.http = "http://\(user)127.0.0.1:\(proxy.port)"
+            configuration.servers.proxies.https = configuration.servers.proxies.http
+            configuration.servers.trustedCertificates = [Repository.fixture("server/certificate.pem")]
+        }
+        do {
+            try await serve(server, change) { server, downloader async throws in
+                try await body(server, proxy, downloader)
+            }
+        } catch {
+            await proxy.stop()
+            throw error
+        }
+        await proxy.stop()
+    }
+
+    @Test func `receive the whole URL if it is http`() async throws {
+        try await withRoute("images.example", port: 80, user: "me:secret@", isClosed: true) {
+            server, proxy, downloader async throws in
+            #expect(try await load("http://images.example/a.png?b=1", downloader) == [1, 2, 3])
+            #expect(try await load("http://images.example/a.png", downloader) == [1, 2, 3])
+            #expect(
+                proxy.requests.map(\.line) == [
+                    "GET http://images.example/a.png?b=1 HTTP/1.1", "GET http://images.example/a.png HTTP/1.1",
+                ])
+            #expect(server.requests.map { $0.header("Host") } == ["images.example", "images.example"])
+            #expect(server.requests.allSatisfy { $0.header("Proxy-Authorization") == nil })
+        }
+    }
+
+    @Test func `receive the port of an http URL`() async throws {
+        try await withRoute("images.example", port: 8080) { server, proxy, downloader async throws in
+            #expect(try await load("http://images.example:8080/a.png", downloader) == [1, 2, 3])
+            #expect(proxy.requests.map(\.line) == ["GET http://images.example:8080/a.png HTTP/1.1"])
+            #expect(proxy.requests.first?.field("Proxy-Authorization") == nil)
+            #expect(server.requests.map { $0.header("Host") } == ["images.example:8080"])
+        }
+    }
+
+    @Test func `open a tunnel for an https URL, and see only its host`() async throws {
+        try await withRoute("tls.test", tls: true, user: "me:secret@", isClosed: true) {
+            server, proxy, downloader async throws in
+            #expect(try await load(server.url("/a.png?b=1", host: "tls.test"), downloader) == [1, 2, 3])
+            #expect(proxy.requests.map(\.line) == ["CONNECT tls.test:\(server.port) HTTP/1.1"])
+            #expect(server.requests.map(\.path) == ["/a.png"])
+            #expect(server.requests.first?.header("Proxy-Authorization") == nil)
+        }
+    }
+
+    @Test func `do not change the name in a certificate`() async throws {
+        try await withRoute("other.test", tls: true) { server, proxy, downloader async throws in
+            let error = await downloader.failure(server.url("/a.png", host: "other.test"))
+            #expect(error?.code == .transferFailed && error?.hint?.contains("certificate") == true)
+            #expect(proxy.requests.map(\.line) == ["CONNECT other.test:\(server.port) HTTP/1.1"])
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func `cannot read a tunnel to an address with a certificate of their own address`() async throws {
+        // The certificate is valid for 127.0.0.1, the address of the proxy.
+        try await withRoute("8.8.8.8", port: 443, tls: true) { server, proxy, downloader async throws in
+            let error = await downloader.failure("https://8.8.8.8/a.png")
+            #expect(error?.code == .transferFailed && error?.hint?.contains("certificate") == true)
+            #expect(proxy.requests.map(\.line) == ["CONNECT 8.8.8.8:443 HTTP/1.1"])
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true], ["", "me:wrong@"])
+    func `that require a credential are reported with a hint`(tls: Bool, user: String) async throws {
+        try await withRoute("tls.test", tls: tls, user: user, isClosed: true) {
+            server, proxy, downloader async throws in
+            let error = await downloader.failure(server.url("/a.png", host: "tls.test"))
+            #expect(error?.code == .transferFailed && error?.isTransient == false)
+            #expect(
+                error?.message
+                    == "the proxy requires a user and a password, through the proxy 127.0.0.1:\(proxy.port)")
+            #expect(error?.hint?.contains("http://user:password@") == true)
+            #expect(error.map { !"\($0)".contains("wrong") } == true)
+            #expect(server.requests.isEmpty && !proxy.requests.isEmpty)
+        }
+    }
+
+    @Test func `that do not reach the host are named`() async throws {
+        try await withRoute("tls.test") { _, proxy, downloader async throws in
+            let plain = await downloader.failure("http://gone.example/a.png")
+            #expect(plain?.httpStatus == 502)
+            #expect(
+                plain?.message == "the server answered 502 Bad Gateway, through the proxy 127.0.0.1:\(proxy.port)")
+            let secure = await downloader.failure("https://gone.example/a.png")
+            #expect(secure?.code == .transferFailed)
+            #expect(
+                secure?.message
+                    == "the proxy does not open a connection to the server, through the proxy 127.0.0.1:\(proxy.port)")
+        }
+    }
+
+    @Test func `receive the whole URL of a redirect`() async throws {
+        try await withRoute("images.example", port: 80) { server, proxy, downloader async throws in
+            server.on("/old") { _ in .redirect(to: "/a.png") }
+            #expect(try await load("http://images.example/old", downloader) == [1, 2, 3])
+            #expect(
+                proxy.requests.map(\.line) == [
+                    "GET http://images.example/old HTTP/1.1", "GET http://images.example/a.png HTTP/1.1",
+                ])
+        }
+    }
+
     // MARK: Allowed addresses
 
     @Test(arguments: ["http://10.0.0.1/a", "http://[fd00::1]/a", "http://169.254.169.254/latest", "http://0x0a000001/"])

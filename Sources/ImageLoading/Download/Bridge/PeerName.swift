@@ -5,17 +5,25 @@ import NIOSSL
 /// Checks that a certificate is valid for the requested host name.
 ///
 /// Rationale: the TLS library also accepts a certificate for the IP address, for any requested name. An attacker
-/// who forges a DNS answer could get such a certificate for their own address.
+/// who forges a DNS answer could get such a certificate for their own address. Through a proxy, that address is the
+/// one of the proxy, which could then read every tunnel.
 enum PeerName {
     /// Closes the connection if its certificate does not contain the host name.
     static func check(_ host: String, _ channel: any Channel) -> EventLoopFuture<Void> {
         channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
-            guard let certificate, names(certificate).contains(where: { matches(host, $0) }) else {
+            guard let certificate, isValid(certificate, for: host) else {
                 throw NIOSSLExtraError.failedToValidateHostname
             }
         }.flatMapError { error in
             channel.close(promise: nil)
             return channel.eventLoop.makeFailedFuture(error)
+        }
+    }
+
+    private static func isValid(_ certificate: NIOSSLCertificate, for host: String) -> Bool {
+        guard let address = IPAddress(host) else { return names(certificate).contains { matches(host, $0) } }
+        return certificate._subjectAlternativeNames().contains {
+            $0.nameType == .ipAddress && IPAddress(bytes: Array($0.contents)) == address
         }
     }
 
