@@ -7,23 +7,6 @@ import Testing
 
 @testable import ImageLoading
 
-/// A clock that only tests advance; waiting ends when the test opens the gate.
-private final class StillClock: Sendable {
-    let gate = Gate()
-    private let time = Mutex<UInt64>(0)
-
-    func pass(milliseconds: Int) { time.withLock { $0 += UInt64(milliseconds) * 1_000_000 } }
-
-    var previews: PreviewClock {
-        PreviewClock(
-            now: { self.time.withLock { $0 } },
-            sleep: { nanoseconds in
-                await self.gate.passed()
-                self.time.withLock { $0 += nanoseconds }
-            })
-    }
-}
-
 @Suite struct `The pace of previews` {
     private static let ms: UInt64 = 1_000_000
 

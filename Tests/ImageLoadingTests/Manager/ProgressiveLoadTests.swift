@@ -5,27 +5,25 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite struct `Progressive loading` {
-    private static func parts(_ bytes: [UInt8], _ count: Int) -> [[UInt8]] {
-        let step = (bytes.count + count - 1) / count
-        return stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min(bytes.count, $0 + step)]) }
+@Suite(.timeLimit(.minutes(40))) struct `Progressive loading` {
+    private static func options(_ change: (inout LoadOptions) -> Void = { _ in }) -> LoadOptions {
+        var options = LoadOptions()
+        options.previewPolicy = .everyScan
+        change(&options)
+        return options
     }
 
     private static func load(
-        _ name: String, _ options: LoadOptions = LoadOptions(), parts count: Int = 8
+        _ name: String, _ options: LoadOptions = options(), parts count: Int = 8
     ) async throws -> (previews: [LoadedImage], result: LoadResult, plain: LoadedImage) {
         let bytes = Fixture.named(name).bytes
-        var options = options
-        let whole = try await manager(ScriptedLoader([name: .bytes(bytes)])).image(name, options).image
-        options.previewPolicy = .everyScan
-        var previews: [LoadedImage] = []
-        while true {
-            let task = manager(ScriptedLoader([name: .parts(parts(bytes, count))])).load(ImageRequest(name, options))
-            for await event in task.events { if case .preview(let image) = event { previews.append(image) } }
-            let result = try await task.value
-            // A busy machine may decode the previews too late, so try several times.
-            if !previews.isEmpty || Task.isCancelled { return (previews, result, whole) }
-        }
+        var plain = options
+        plain.previewPolicy = .none
+        let whole = try await manager(ScriptedLoader([name: .bytes(bytes)])).image(name, plain).image
+        let loader = try StepwiseLoader(bytes, parts: count, options)
+        let (previews, result) = await loader.load(name, options)
+        #expect(previews.count >= loader.previews.last ?? 0)
+        return (previews, try result.get(), whole)
     }
 
     @Test(arguments: ["jpeg/progressive-420-restart.jpg", "jpeg/baseline-420.jpg"])
@@ -39,8 +37,7 @@ import Testing
     }
 
     @Test func `uses the requested size in every preview (M-13)`() async throws {
-        var options = LoadOptions()
-        options.decode.size = .box(PixelSize(16, 16))
+        let options = Self.options { $0.decode.size = .box(PixelSize(16, 16)) }
         let (previews, result, plain) = try await Self.load("jpeg/progressive-420-restart.jpg", options)
         #expect(!previews.isEmpty)
         #expect((previews + [result.image]).allSatisfy { $0.size == plain.size })
@@ -62,15 +59,15 @@ import Testing
     }
 
     @Test func `of a file sends previews only`() async throws {
-        let bytes = Fixture.named("images/three-frames.gif").bytes
+        let loader = try StepwiseLoader(
+            Fixture.named("images/three-frames.gif").bytes, parts: 8, Self.options())
         let previews = Collected<LoadedImage>()
-        while previews.values.isEmpty, !Task.isCancelled {
-            let request = ImageRequest("a.gif", previews: .everyScan)
-            let file = try await manager(ScriptedLoader(["a.gif": .parts(Self.parts(bytes, 8))])).file(request) {
-                if case .preview(let image) = $0 { previews.add(image) }
-            }
-            #expect(file.source.count == bytes.count)
+        let file = try await loader.manager().file(ImageRequest("a.gif", previews: .everyScan)) {
+            guard case .preview(let image) = $0 else { return }
+            previews.add(image)
+            loader.receive()
         }
+        #expect(file.source.bytes(0..<file.source.count) == loader.bytes)
         #expect(!previews.values.isEmpty)
         #expect(previews.values.allSatisfy { $0.format == "gif" && $0.size == PixelSize(31, 17) })
         // The first frame that arrives is a still; then the animation grows.
@@ -78,23 +75,25 @@ import Testing
         #expect(kinds == kinds.sorted { $0 && !$1 })
     }
 
-    @Test func `decodes the complete file after a preview has failed`() async throws {
-        var bytes = Fixture.named("jpeg/baseline-420.jpg").bytes
-        bytes.removeLast(bytes.count / 2)
-        let loader = ScriptedLoader(["cut.jpg": .parts(Self.parts(bytes, 4))])
-        var options = LoadOptions()
-        options.previewPolicy = .everyScan
-        let error = await #expect(throws: CoderError.self) { try await manager(loader).image("cut.jpg", options) }
-        #expect(error?.code == .truncated)
+    @Test(arguments: [("images/photo.jpg", CoderError.Code.truncated), ("images/photo.png", .corrupt)])
+    func `reports damage although it has sent previews`(name: String, code: CoderError.Code) async throws {
+        var bytes = Fixture.named(name).bytes
+        let middle = bytes.count / 2
+        if code == .truncated { bytes.removeSubrange(middle...) } else { bytes[middle] ^= 0xFF }
+        let (previews, result) = try await StepwiseLoader(bytes, parts: 8, Self.options()).load("a", Self.options())
+        #expect(!previews.isEmpty)
+        let error = #expect(throws: CoderError.self) { try result.get() }
+        #expect(error?.code == code)
     }
 
     /// Loads the same bytes at once and in parts; returns both images.
     private static func both(_ bytes: [UInt8], _ options: LoadOptions) async throws -> [LoadedImage] {
         var progressive = options
         progressive.previewPolicy = .everyScan
-        let plain = manager(ScriptedLoader(["a": .bytes(bytes)]))
-        let growing = manager(ScriptedLoader(["a": .parts(parts(bytes, 5))]))
-        return [try await plain.image("a", options).image, try await growing.image("a", progressive).image]
+        let plain = try await manager(ScriptedLoader(["a": .bytes(bytes)])).image("a", options).image
+        let growing = try await StepwiseLoader(bytes, parts: 5, progressive).load("a", progressive)
+        #expect(!growing.previews.isEmpty)
+        return [plain, try growing.result.get().image]
     }
 
     @Test(arguments: [0, 1000, 100_000])
