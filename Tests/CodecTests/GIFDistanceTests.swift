@@ -6,6 +6,26 @@ import Testing
 
 @testable import GIFCodec
 
+@Suite struct `Error diffusion` {
+    /// - Source: Floyd and Steinberg, 1976.
+    @Test(arguments: [1, -1]) func `passes 7, 3, 5 and 1 sixteenths on`(step: Int) {
+        var diffusion = ErrorDiffusion(width: 5)
+        diffusion.pass(SIMD4(16, 160, 0, -16), at: 2, step: step)
+        func row() -> [Int32] { (0..<5).map { diffusion.wanted(0, at: $0).x } }
+        func other() -> [Int32] { (0..<5).map { diffusion.wanted(0xFF00_0000, at: $0).w } }
+        let ahead: [Int32] = [0, 0, 0, 7, 0]
+        let below: [Int32] = [0, 3, 5, 1, 0]
+
+        #expect(row() == (step == 1 ? ahead : ahead.reversed()))
+        #expect(other() == (step == 1 ? ahead : ahead.reversed()).map { 255 - $0 })
+        diffusion.endRow()
+        #expect(row() == (step == 1 ? below : below.reversed()))
+        #expect(diffusion.wanted(0, at: 2).y == 50)
+        diffusion.endRow()
+        #expect(row() == [0, 0, 0, 0, 0])
+    }
+}
+
 /// Images of 96 × 64 with thousands of colors.
 enum Recipe: CaseIterable {
     /// A sky above ground, with independent shading.

@@ -49,6 +49,10 @@ import Testing
         let future = Date(timeIntervalSinceNow: 1000)
         try FileManager.default.setAttributes(
             [.modificationDate: future], ofItemAtPath: place.file("photos/2023/b.png"))
+        // An output of the same time is not older.
+        for name in ["photos/2024/may/a.JPG", "web/2024/may/a.webp"] {
+            try FileManager.default.setAttributes([.modificationDate: future], ofItemAtPath: place.file(name))
+        }
 
         let result = try Tool.run(words, directory: place.path)
         let skipped = result.documents.filter { $0["skipped"].exists }.map { $0["file"].text }

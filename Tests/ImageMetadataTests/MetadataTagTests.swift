@@ -87,6 +87,16 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("Title", true), ("title", true), ("xmp:TITLE", true), ("XMP-dc:Title", true), ("XMP-d:Title", false),
+        ("dc:Title", false), ("XMP-exif:Title", false), ("xmp:", false), ("", false), ("Titles", false),
+    ])
+    func `are found by name, by group, or by the family of the group`(typed: String, isFound: Bool) throws {
+        let tags = MetadataTag.read(from: [MetadataBlob(.xmp, Array(Blobs.packet.utf8))])
+        let title = try #require(tags.first { $0.name == "Title" && $0.group == "XMP-dc" })
+        #expect(title.matches(typed) == isFound)
+    }
+
     @Test(arguments: [true, false])
     func `of IPTC have lists, dates and both encodings`(isUTF8: Bool) {
         let blob = Blobs.iptc(

@@ -46,6 +46,9 @@ import Testing
         #expect(ExifOrientation.read(stored) == .left)
         #expect(after == (before + [[0x0112, 8]]).sorted { $0[0] < $1[0] })
         #expect(Array(stored[8..<blob.count]) == Array(blob[8...]), "no byte moves")
+        // TIFF 6.0, section 2: a directory begins on a word boundary; the length of the blob is odd.
+        #expect(blob.count % 2 == 1)
+        #expect(stored[isBigEndian ? 7 : 4] % 2 == 0)
     }
 
     @Test func `that has an orientation keeps its length`() {
