@@ -84,7 +84,8 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
             let bytes = try #require(readFile("\(folder)/\(name)"))
             guard let own = try? list(avif(bytes)), let other = try? list(heif(bytes)) else { continue }
             // A crop of half pixels is ignored by one coder and rounded by the other; a track may have its own size.
-            if !name.contains("crop"), !name.contains("/bad/") { #expect(own == other, "\(name)") }
+            if name.contains("crop") || name.contains("/bad/") { continue }
+            #expect(own == other, "\(name)")
             compared += 1
         }
         #expect(compared > 50)

@@ -84,7 +84,8 @@ private struct Fractions {
         return UInt32(truncatingIfNeeded: state >> 32)
     }
 
-    mutating func count() -> Int { 1 + Int(next() % 50) }
+    /// At least two, because a still stores no duration.
+    mutating func count() -> Int { 2 + Int(next() % 49) }
 
     /// One of two random 32-bit numbers, sometimes with fewer bits or close to the maximum.
     mutating func next(below longest: Double) -> FrameDuration {
@@ -111,7 +112,6 @@ private let primes: [UInt32] = [4_294_967_291, 4_294_967_279, 4_294_967_231, 1_0
         var fractions = Fractions(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<(writer == .avif ? 1 : 8) {
             let given = (0..<fractions.count()).map { _ in fractions.next(below: writer.longest) }
-            guard given.count > 1 else { continue }
             let got = try written(given, by: writer)
             let (sum, exact) = (seconds(got), seconds(given))
             // No frame of AVIF is shorter than a unit.

@@ -149,6 +149,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         let legal: Set<CoderError.Code?> = [
             nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded, .invalidArgument,
         ]
+        var codes: Set<CoderError.Code?> = []
         for _ in 0..<150 {
             var bad = bytes
             for _ in 0..<3 {
@@ -158,7 +159,9 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
             let rect = regions(in: info.size, &random, count: 1).last ?? PixelRect(info.size)
             let code = try makeDecoder(bad).outcome(of: rect, info.nativeFormat).code
             #expect(legal.contains(code), "\(String(describing: code))")
+            codes.insert(code)
         }
+        #expect(codes.contains(nil), "no damaged file has pixels")
     }
 
     @Test(arguments: ["jpeg/baseline-420.jpg", "jpeg/progressive-422.jpg"])

@@ -67,8 +67,9 @@ import Testing
         let verdicts = try ConformanceKit.verdicts([ConformanceKit.faulty(plugin, folder)] + timeout)
 
         let bad = verdicts.filter(\.value.isBad)
-        if expected.contains(where: { verdicts[$0]?.isUnseen == true }) { return }
-        for id in expected { #expect(bad[id] != nil, "\(id) does not find it") }
+        let unseen = expected.filter { verdicts[$0]?.isUnseen == true }
+        for id in expected.subtracting(unseen) { #expect(bad[id] != nil, "\(id) does not find it") }
+        if !unseen.isEmpty { try Test.cancel("a sanitizer in the kit hides the fault: \(unseen.sorted())") }
         for (id, verdict) in bad {
             #expect(Self.isExpected(id, expected), "\(id): \(verdict.what)")
             #expect(!verdict.what.isEmpty && !verdict.rule.isEmpty && !verdict.remedy.isEmpty)

@@ -201,7 +201,7 @@ import Testing
         for (fixture, document) in zip(fixtures, documents) {
             #expect(document["file"].text == fixture.name)
             #expect(document["format"].text == fixture.format.id, "\(fixture.name) \(document)")
-            guard let expect = fixture.expect else { continue }
+            let expect = try #require(fixture.expect)
             #expect(document["width"].integer == expect.width, "\(fixture.name)")
             #expect(document["height"].integer == expect.height, "\(fixture.name)")
             if let value = expect.frameCount { #expect(document["frame_count"].integer == value, "\(fixture.name)") }

@@ -72,17 +72,20 @@ import Testing
     @Test(arguments: stills)
     func `V9 an image is the same after writing and reading`(fixture: Fixture) throws {
         let target = Bench.target(fixture.format)
-        let image = try Bench.decode(fixture)
-        // The host converts 16 bits to the format's depth, and CMYK to RGB; this test excludes both.
+        var image = try Bench.decode(fixture)
         try #require(image.pixels.format.numeric == .unorm)
         let isDeep = image.pixels.format.bits > 8
         let isLossless = target.options.bool("lossless") == true
-        let again = try Bench.passThrough(
+        var again = try Bench.passThrough(
             image, fixture.format, options: isDeep && isLossless ? CoderOptions() : target.options)
 
         #expect(again.format == fixture.format)
         #expect(again.info.frameCount == 1)
-        guard image.pixels.format.channels != .cmyk else { return }
+        if image.pixels.format.channels == .cmyk {
+            #expect(again.pixels.format == image.pixels.format)
+            image.pixels = try PixelConverter.convert(image.pixels, to: .rgb8)
+            again.pixels = try PixelConverter.convert(again.pixels, to: .rgb8)
+        }
         let (first, second) = (try image.seen(), try again.seen())
         #expect(first.size == second.size)
         // Sixteen bits are written with loss if the format stores fewer: 1.6 steps of 255 at the default quality.
@@ -106,11 +109,17 @@ import Testing
 
         #expect(again.format == image.format)
         #expect(again.pixels.size == image.pixels.size)
-        // Comparing every sample of a large image takes long in a debug build.
-        guard let area = image.pixels.size.area, area < 100_000 else { return }
-        let (first, second) = (try image.seen(), try again.seen())
         // Lossy formats at default quality; a different image would differ by tens.
-        #expect(first.visible.difference(second.visible) < 6)
+        if try #require(image.pixels.size.area) < 100_000 {
+            let (first, second) = (try image.seen(), try again.seen())
+            #expect(first.visible.difference(second.visible) < 6)
+        } else {
+            // The library compares large images, because comparing their samples here takes long in a debug build.
+            #expect(again.info.orientationApplied == image.info.orientationApplied)
+            #expect(again.info.orientation ?? .up == image.info.orientation ?? .up)
+            let difference = try ImageComparison(image.pixels, again.pixels, measuresSSIM: false)
+            #expect(difference.meanAbsoluteError / (difference.bits == 8 ? 1 : 257) < 6)
+        }
     }
 }
 

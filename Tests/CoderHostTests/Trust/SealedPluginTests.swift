@@ -102,8 +102,10 @@ import Testing
                     }
                 }
             }
+            var usable = 0
             for _ in 0..<400 {
                 guard let record = testHost(folder.path).plugins.first, record.status.isUsable else { continue }
+                usable += 1
                 do throws(PluginRefusal) {
                     let sealed = try SealedPlugin(record)
                     #expect(hashes.contains("\(try sealed.hash())"))
@@ -111,6 +113,7 @@ import Testing
                     #expect(error.isStale, "\(error.status)")
                 }
             }
+            #expect(usable > 0)
         }
     }
 

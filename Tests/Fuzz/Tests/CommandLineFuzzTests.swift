@@ -44,25 +44,31 @@ import Testing
 
     @Test func `a template is filled or refused`() {
         var dice = Dice(2)
+        var filledCount = 0
         for _ in 0..<6000 {
             let text = word(&dice) + word(&dice)
             guard let template = try? OutputTemplate(text) else { continue }
             let filled = template.filled(
                 ["stem": "a", "n": "7", "w": "1", "h": "2", "dir": "d/", "ext": "png"], digits: 3)
             #expect(filled.utf8.count <= text.utf8.count + 16 * 8, "\(text) became \(filled)")
+            filledCount += 1
         }
+        #expect((100..<6000).contains(filledCount))
     }
 
     @Test func `limits are numbers or refused`() {
         var dice = Dice(3)
         let command = InfoCommand.specification
+        var accepted = 0
         for _ in 0..<6000 {
             let text = word(&dice) + (dice.once(in: 2) ? "," + word(&dice) : "")
             guard let parsed = try? ParsedArguments(["--limits=\(text)", "x"], command),
                 let limits = try? parsed.limits()
             else { continue }
             for name in ParsedArguments.limitNames { #expect(limits[keyPath: name.path] >= 0, "\(text)") }
+            accepted += 1
         }
+        #expect((1..<6000).contains(accepted))
     }
 
     @Test func `an administration file with any content is read`() {
