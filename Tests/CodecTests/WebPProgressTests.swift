@@ -74,4 +74,43 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         #expect(isEqual(buffer, expected))
         if isLossless { #expect(isEqual(buffer, try #require(image()))) }
     }
+
+    /// The planes of a reduction are used again and again; slices of other lengths must not change a sample.
+    @Test(arguments: [2, 3, 7, 100], [701, 6007]) func `is reduced as it arrives`(divisor: Int, step: Int) throws {
+        let bytes = try encoded(["effort": .integer(0)])
+        let size = PixelSize((1600 + divisor - 1) / divisor, (2600 + divisor - 1) / divisor)
+        let request = DecodeRequest(scaledSize: size, wantsPartial: true)
+        let source = ByteSource(bytes, arrived: 64)
+        let decoder = try WebPDecoder(DecoderSession(source: source))
+        _ = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: size, format: .rgb8)
+        var (next, isDone) = (0, false)
+        while !isDone {
+            do throws(CoderError) {
+                switch try decoder.decode(request, into: Surface(buffer)) {
+                case .complete: isDone = true
+                case .partial(let rect):
+                    #expect(rect.y >= next && rect.height > 0)
+                    next = rect.y + rect.height
+                }
+            } catch {
+                if error.code != .needsInput || source.isComplete { throw error }
+            }
+            if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
+        }
+        #expect(next > 0, "no row was shown early")
+        let whole = try WebPDecoder(DecoderSession(source: ByteSource(bytes)))
+        _ = try whole.readHeader()
+        let expected = try PixelBuffer(size: size, format: .rgb8)
+        #expect(try whole.decode(DecodeRequest(scaledSize: size), into: Surface(expected)) == .complete)
+        #expect(isEqual(buffer, expected))
+        // Each row of the image is a ramp of red from 0 to 199, apart from one pixel of another color.
+        let middle = expected.withRow(size.height / 2) { row in
+            (0..<size.width).map { unsafe row.unsafeLoad(fromByteOffset: 3 * $0, as: UInt8.self) }
+        }
+        for (x, red) in middle.enumerated() {
+            let ramp = (Double(x) + 0.5) * Double(divisor) / 8 - 0.5
+            #expect(abs(Double(red) - min(ramp, 199)) <= 24, "\(x)")
+        }
+    }
 }

@@ -128,7 +128,7 @@ public final class WebPDecoder: ImageDecoder {
         if content.hasAlpha, !content.isLossless { return size }
         let divisor = min(size.width * 7 / (wanted.width * 8), size.height * 7 / (wanted.height * 8))
         if divisor < 2 { return size }
-        return PixelSize((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
+        return Self.reduced(size, by: divisor)
     }
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
@@ -207,6 +207,7 @@ public final class WebPDecoder: ImageDecoder {
             pixelFormats.contains(where: { $0 == surface.format || Self.isTwin($0, surface.format) })
         else { throw CoderError(.misuse, "WebP is not decoded to \(surface.size) pixels of \(surface.format)") }
 
+        if try beginReducing(content, surface) { return }
         if !isWhole { clear(surface) }
         let reserved = Self.bytes(for: content)
         try session.host.reserve(bytes: reserved)
@@ -216,6 +217,28 @@ public final class WebPDecoder: ImageDecoder {
                 isOpaque: content.isLossless && !content.hasAlpha, scales: surface.size != content.canvas,
                 threads: mayThread),
             format: surface.format, size: surface.size, reserved: reserved)
+    }
+
+    /// Begins the reduction of lossy data by a whole number, which is faster than libwebp's scaler.
+    ///
+    /// - Returns: false for other data or sizes, and if the limits leave no memory for the planes.
+    private func beginReducing(_ content: Content, _ surface: borrowing Surface) throws(CoderError) -> Bool {
+        let (size, new) = (content.canvas, surface.size)
+        let isWide = size.width >= size.height
+        let (long, short) = (isWide ? size.width : size.height, isWide ? new.width : new.height)
+        let divisor = (long + short - 1) / max(1, short)
+        guard !content.isLossless, divisor > 1, Self.reduced(size, by: divisor) == new else { return false }
+        // Y, Cb and Cr, if the library delivers all rows between two slices.
+        let reserved = (size.area ?? 0) / 2 * 3
+        guard (try? session.host.reserve(bytes: reserved)) != nil else { return false }
+        run = Run(
+            decompressor: try WebPDecompressor(into: surface, reducing: size, threads: mayThread),
+            format: surface.format, size: new, reserved: reserved)
+        return true
+    }
+
+    private static func reduced(_ size: PixelSize, by divisor: Int) -> PixelSize {
+        PixelSize((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
     }
 
     /// Lossless data is decoded to ARGB first; alpha of a lossy image has its own plane.

@@ -74,6 +74,27 @@ import WebPShim
             fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
     }
 
+    /// Prepares to fill the surface with a reduction of lossy data without alpha: each pixel is the mean of those that
+    /// it covers.
+    ///
+    /// - Parameter source: the size of the image; the surface has at most half of each side, rounded up.
+    /// - Throws: `.outOfMemory`.
+    init(into surface: borrowing Surface, reducing source: PixelSize, threads: Bool) throws(CoderError) {
+        let size = surface.size
+        precondition(!size.isEmpty && size.width * 2 <= source.width + 1 && size.height * 2 <= source.height + 1)
+        let start = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        var wanted = unsafe webps_reduction(
+            format: Self.code(surface.format), width: UInt32(size.width), height: UInt32(size.height),
+            source_width: UInt32(source.width), source_height: UInt32(source.height), pixels: start,
+            stride: surface.stride)
+        guard let decoder = unsafe webps_decoder_new_reduced(&wanted, threads ? 1 : 0) else {
+            throw WebPLibrary.error(WEBPS_NO_MEMORY)
+        }
+        unsafe self.decoder = decoder
+        unsafe pixels = surface.baseAddress
+        unsafe output = Output(start: start, stride: surface.stride, width: size.width, fillsAlpha: false)
+    }
+
     deinit { unsafe webps_decoder_free(decoder) }
 
     /// Whether this run began with the surface.

@@ -74,6 +74,18 @@ typedef struct webps_part {
 webps_decoder *webps_decoder_new_part(uint32_t format, uint8_t *pixels, size_t stride, const webps_part *part,
                                       int32_t threads);
 
+/* A reduction, in pixels: every side becomes at most half as long, rounded up. */
+typedef struct webps_reduction {
+    uint32_t format;
+    uint32_t width, height, source_width, source_height;
+    uint8_t *pixels;
+    size_t   stride;
+} webps_reduction;
+
+/* Reduces lossy data without alpha; each pixel is the mean of those that it covers. Takes up to three bytes for two
+   pixels of the source. NULL without memory. */
+webps_decoder *webps_decoder_new_reduced(const webps_reduction *wanted, int32_t threads);
+
 /* Continues with all bytes so far, which may have moved, and stores the number of written rows. OK: complete.
    NEEDS_INPUT or an error. */
 int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows);
