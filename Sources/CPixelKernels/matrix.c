@@ -1,5 +1,5 @@
 /* matrix.c - see pixel_color.h. SPDX-License-Identifier: Apache-2.0 */
-#include "pixel_color.h"
+#include "shaper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +11,7 @@
 /* Fused additions would round differently, so results would depend on the processor. */
 #pragma STDC FP_CONTRACT OFF
 
-typedef float lanes __attribute__((vector_size(16)));
 typedef int32_t indices __attribute__((vector_size(16)));
-
-struct pixel_shaper {
-    /* The contribution of a source byte of R, G, B to the target's three samples, in encode8 units and target order. */
-    lanes parts[3][256];
-    uint8_t encode8[PIXEL_ENCODE8_SAMPLES];
-    uint8_t gray8[256];
-    pixel_layout from, to;
-    int has_fast, is_gray, has_tone, has_ootf;
-    float curves[3][PIXEL_CURVE_SAMPLES];
-    float matrix[9];
-    float encode[PIXEL_ENCODE_SAMPLES + 1];
-    float tone[PIXEL_TONE_SAMPLES + 1], ootf[PIXEL_TONE_SAMPLES + 1];
-    float linear_below, linear_slope, luma[3], ootf_scale;
-};
 
 static inline float clamped(float value) {
     return value > 0 ? (value < 1 ? value : 1) : 0;
@@ -35,7 +20,6 @@ static inline float clamped(float value) {
 static inline float on_curve(const float *curve, float x) {
     float position = x * (PIXEL_CURVE_SAMPLES - 1);
     int index = (int)position;
-    if (index >= PIXEL_CURVE_SAMPLES - 1) return curve[PIXEL_CURVE_SAMPLES - 1];
     return curve[index] + (curve[index + 1] - curve[index]) * (position - (float)index);
 }
 
@@ -87,7 +71,10 @@ pixel_shaper *pixel_shaper_create(const pixel_shape *shape_, pixel_layout from, 
     memset(s, 0, sizeof *s);
     s->from = from;
     s->to = to;
-    memcpy(s->curves, shape_->curves, sizeof s->curves);
+    for (int c = 0; c < 3; c++) {
+        memcpy(s->curves[c], shape_->curves + c * PIXEL_CURVE_SAMPLES, PIXEL_CURVE_SAMPLES * sizeof(float));
+        s->curves[c][PIXEL_CURVE_SAMPLES] = s->curves[c][PIXEL_CURVE_SAMPLES - 1];
+    }
     memcpy(s->matrix, shape_->matrix, sizeof s->matrix);
     memcpy(s->encode, shape_->encode, PIXEL_ENCODE_SAMPLES * sizeof(float));
     s->encode[PIXEL_ENCODE_SAMPLES] = s->encode[PIXEL_ENCODE_SAMPLES - 1];
@@ -192,11 +179,6 @@ void pixel_shaper_row(const pixel_shaper *s, const void *source, void *target, u
         for (uint64_t x = 0; x < count; x++) out[x] = s->gray8[in[x]];
         return;
     }
-    float color[4 * PIXEL_CHUNK], alpha[PIXEL_CHUNK];
-    for (uint64_t x = 0; x < count; x += PIXEL_CHUNK) {
-        const uint64_t part = count - x < PIXEL_CHUNK ? count - x : PIXEL_CHUNK;
-        pixel_unpack(source, s->from, x, part, color, alpha);
-        for (uint64_t i = 0; i < part; i++) shape(s, color + 4 * i);
-        pixel_pack(target, s->to, x, part, color, alpha);
-    }
+    for (uint64_t x = 0; x < count; x += PIXEL_CHUNK)
+        shaper_chunk(s, source, target, x, count - x < PIXEL_CHUNK ? count - x : PIXEL_CHUNK);
 }

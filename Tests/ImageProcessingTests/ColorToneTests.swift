@@ -1,3 +1,4 @@
+import HostSystem
 import ImageModel
 import TestSupport
 import Testing
@@ -58,6 +59,34 @@ import Testing
         // 100 of 203 cd/m² are 0.4926 of the light, 0.7305 as sRGB.
         let value = try gray(16, [33_297], ToneMapping(peak: 203))[0]
         #expect(abs(Double(value) / 65_535 - 0.7305) < 0.001)
+    }
+
+    /// Rows are converted in vectors, and in chunks of 256 pixels.
+    @Test(arguments: [
+        (PixelFormat(.rgb, bits: 16), PixelFormat.rgb8), (PixelFormat(.rgba, bits: 16), .rgba8),
+        (PixelFormat(.rgba, bits: 16, alpha: .premultiplied), .bgra8), (.bgra8, PixelFormat(.rgba, bits: 16)),
+        (PixelFormat(.gray, bits: 16), .gray8), (PixelFormat(.rgb, bits: 16), PixelFormat(.rgb, bits: 16)),
+    ])
+    func `a pixel of a row equals the pixel alone`(source: PixelFormat, target: PixelFormat) throws {
+        var random = SeededRandom(7)
+        let count = 531
+        let pixel = source.bytesPerPixel
+        var row = (0..<count * pixel).map { _ in UInt8.random(in: 0...255, using: &random) }
+        for x in 0..<pixel { (row[x], row[(count - 1) * pixel + x]) = (0, 255) }
+        for transfer in [13, 16, 18] as [UInt8] {
+            let points = CodePoints(primaries: 9, transfer: transfer, matrix: 0, isFullRange: true)
+            let transform = try ColorTransform(from: .codePoints(points), source, to: .sRGB, target)
+            func convert(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+                let pixels = bytes.count / pixel
+                var result = [UInt8](repeating: 0, count: pixels * target.bytesPerPixel)
+                Array(bytes).withSpan { source in
+                    result.withMutableSpan { transform.convert(source, &$0, count: pixels) }
+                }
+                return result
+            }
+            let alone = (0..<count).flatMap { convert(row[$0 * pixel..<($0 + 1) * pixel]) }
+            #expect(convert(row[...]) == alone)
+        }
     }
 
     @Test func `invalid numbers are replaced`() {
