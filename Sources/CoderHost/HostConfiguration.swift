@@ -23,6 +23,8 @@ public struct HostConfiguration: Sendable {
     package var defaultOpaqueFormat: ImageFormat?
     /// The published plugins, which errors name if they are not installed.
     package var catalogue: @Sendable () -> [KnownPlugin] = { [] }
+    /// The plugin ids of ``catalogue``, if they are known without parsing its manifests.
+    package var catalogueIDs: (@Sendable () -> Set<String>)?
 
     /// Creates a configuration; omitted arguments select the defaults of this system.
     public init(

@@ -2,6 +2,9 @@ package import CoderHost
 
 /// All plugins of this package, installed or not.
 package enum Catalogue {
+    /// The ids of the plugins, for which no manifest is parsed.
+    package static let ids = Set(catalogueIDs)
+
     /// The manifests of the plugins. The host reads them only to name a missing plugin.
     package static let plugins: [KnownPlugin] = catalogueTexts.compactMap { text in
         guard let manifest = try? PluginManifest(json: Array(text.utf8)) else { return nil }

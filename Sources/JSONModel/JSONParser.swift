@@ -128,6 +128,7 @@ package struct JSONParser {
 
     private mutating func string() throws(Failure) -> String {
         try expect(UInt8(ascii: "\""))
+        if let plain = plainString() { return plain }
         var text: [UInt8] = []
         while let byte = next {
             at += 1
@@ -143,6 +144,19 @@ package struct JSONParser {
             }
         }
         throw failure("unterminated string")
+    }
+
+    /// Returns the rest of a string of ASCII characters without escapes, as most are; nil for any other.
+    private mutating func plainString() -> String? {
+        var end = at
+        while end < bytes.count, (0x20..<0x80).contains(bytes[end]), bytes[end] != UInt8(ascii: "\\") {
+            if bytes[end] == UInt8(ascii: "\"") {
+                defer { at = end + 1 }
+                return String(decoding: bytes[at..<end], as: UTF8.self)
+            }
+            end += 1
+        }
+        return nil
     }
 
     private mutating func escape() throws(Failure) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// Generates a Swift file with the texts of several manifests.
+/// Generates a Swift file with the texts and ids of several manifests.
 struct Catalogue {
     let text: String
 
@@ -8,6 +8,8 @@ struct Catalogue {
         for manifest in manifests {
             text += "    ##\"\(String(decoding: manifest.compact, as: UTF8.self))\"##,\n"
         }
+        text += "]\n\nlet catalogueIDs: [String] = [\n"
+        for manifest in manifests { text += "    ##\"\(manifest.id)\"##,\n" }
         self.text = text + "]\n"
     }
 }

@@ -5,6 +5,8 @@ import JSONModel
 /// The build checks the errors that would make the host ignore the plugin. The host validates everything else when it
 /// reads the note.
 struct Manifest {
+    /// `plugin.id`.
+    let id: String
     /// `abi.minor_needed`: the lowest host minor the plugin works with.
     var minorNeeded: Int
     /// The option keys of each coder.
@@ -34,7 +36,8 @@ struct Manifest {
         }
         try root.integer("schema", in: 1...1)
         let plugin = try root.object("plugin")
-        for key in ["id", "name", "version", "license"] { try plugin.string(key) }
+        id = try plugin.string("id")
+        for key in ["name", "version", "license"] { try plugin.string(key) }
         let abi = try root.object("abi")
         try abi.integer("major", in: Self.abi.major...Self.abi.major)
         try abi.integer("minor_built", in: Self.abi.minor...Self.abi.minor)

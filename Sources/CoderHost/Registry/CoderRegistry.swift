@@ -36,7 +36,8 @@ final class CoderRegistry: Sendable {
     init(configuration: HostConfiguration) {
         self.configuration = configuration
         quarantine = Quarantine(folder: configuration.stateDirectory.map { "\($0)/quarantine" })
-        isolation = Isolation(configuration.isolation, quarantine, catalogue: configuration.catalogue)
+        isolation = Isolation(
+            configuration.isolation, quarantine, catalogue: configuration.catalogue, ids: configuration.catalogueIDs)
     }
 
     /// The current snapshot of the folders.

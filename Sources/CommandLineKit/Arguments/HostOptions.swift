@@ -17,6 +17,7 @@ extension ParsedArguments {
             directories: PluginSearch.standardDirectories(arguments: named),
             limits: try limits(), followsChanges: followsChanges, trustPolicy: try trustPolicy())
         configuration.catalogue = { Catalogue.plugins }
+        configuration.catalogueIDs = { Catalogue.ids }
         configuration.isolation = try isolation()
         return configuration
     }

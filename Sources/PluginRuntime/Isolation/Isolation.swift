@@ -12,21 +12,23 @@ package final class Isolation: Sendable {
     private let plugins = Mutex<[FileIdentity: IsolatedPlugin]>([:])
     /// The ids of this host's own plugins, computed on first use.
     private let own = Mutex<Set<String>?>(nil)
-    private let catalogue: @Sendable () -> [KnownPlugin]
+    private let ids: @Sendable () -> Set<String>
     /// The path of the worker program, computed on first use.
     private let worker = Mutex<String?>(nil)
     package let sandbox = SandboxAvailability()
     private let groups = ControlGroups()
     let slots: WorkerSlots
 
-    /// - Parameter catalogue: this host's own plugins; if empty, all plugins in its installation folder.
+    /// - Parameters:
+    ///   - catalogue: this host's own plugins; if empty, all plugins in its installation folder.
+    ///   - ids: their ids, if they are known without the catalogue.
     package init(
         _ policy: IsolationPolicy, _ quarantine: Quarantine,
-        catalogue: @escaping @Sendable () -> [KnownPlugin]
+        catalogue: @escaping @Sendable () -> [KnownPlugin], ids: (@Sendable () -> Set<String>)? = nil
     ) {
         self.policy = policy
         self.quarantine = quarantine
-        self.catalogue = catalogue
+        self.ids = ids ?? { Set(catalogue().map(\.manifest.id)) }
         slots = WorkerSlots(policy.maxWorkers)
     }
 
@@ -66,7 +68,7 @@ package final class Isolation: Sendable {
         guard record.examination.isInstalled else { return false }
         let known = own.withLock { own in
             if let own { return own }
-            let fresh = Set(catalogue().map(\.manifest.id))
+            let fresh = ids()
             own = fresh
             return fresh
         }
