@@ -31,6 +31,39 @@ import Testing
         #expect(try image.hash("f-16.png") == image.hash("one.png"))
     }
 
+    /// The image is decoded once at a reduced size: the largest output equals a single one, and the others are made
+    /// from at least as many pixels.
+    @Test(arguments: [
+        ("jpg", []), ("jpg", ["-O", "jpeg.progressive=true"]), ("webp", []), ("webp", ["--lossless"]), ("png", []),
+    ])
+    func `equals single outputs if its input is decoded at a reduced size`(suffix: String, options: [String]) throws {
+        let image = QuarterImage()
+        let photo = Repository.fixture("images/photo.png")
+        #expect(
+            try image.convert([photo, "-o", "big.\(suffix)", "--resize", "1203x", "--enlarge"] + options).status == 0)
+
+        #expect(try image.convert("big.\(suffix)", "-o", "{stem}-{w}.png", "--sizes", "40,101,80").status == 0)
+
+        for width in [40, 80, 101] {
+            #expect(
+                try image.convert("big.\(suffix)", "-o", "one.png", "--resize", "\(width)x", "--overwrite").status == 0)
+            let several = "big-\(width).png"
+            if width == 101 { #expect(try image.hash(several) == image.hash("one.png")) }
+            let within = try Tool.run(
+                "compare", several, "one.png", "--within", "psnr=42", directory: image.place.path)
+            #expect(within.status == 0, "\(width): \(within.stdout)")
+        }
+    }
+
+    @Test(arguments: [["--crop", "1:1"], ["--crop", "12x8+3+2"], ["--filter", "box"], ["--linear"]])
+    func `equals single outputs with other changes`(changes: [String]) throws {
+        let image = QuarterImage()
+        let source = Repository.fixture("images/orientation-6.jpg")
+        #expect(try image.convert([source, "-o", "s-{w}.png", "--sizes", "3,6"] + changes).status == 0)
+        #expect(try image.convert([source, "-o", "one.png", "--resize", "6x"] + changes).status == 0)
+        #expect(try image.hash("s-6.png") == image.hash("one.png"))
+    }
+
     @Test func `never enlarges, writes each size once and tells why`() throws {
         let result = try convert("-o", "{stem}-{w}.png", "--sizes", "8,50,60", "--json")
 

@@ -28,27 +28,53 @@ import Testing
         #expect(outcomes.map(\.output.format) == ["pam", "ppm", "pam", "ppm", "pam", "ppm"])
         for outcome in outcomes { #expect(try #require(readFile(outcome.output.name)).count > 100) }
     }
+
+    /// A coder that halves images is asked for the size of the largest output only, and not if a part is cut first.
+    @Test(arguments: [
+        (["--sizes", "5,10,8"], PixelSize(20, 15)), (["--sizes", "5,20"], PixelSize(40, 30)),
+        (["--sizes", "5,10", "--crop", "4:3"], PixelSize(40, 30)), (["--sizes", "10", "--trim"], PixelSize(40, 30)),
+        (["--sizes", "10,90", "--enlarge"], PixelSize(40, 30)),
+    ])
+    func `decodes at the smallest size that serves the largest output`(changes: [String], size: PixelSize) throws {
+        let place = TemporaryDirectory()
+        place.write(Array("COUNT".utf8), to: "in.count")
+        let coder = CountingCoder(roles: [.decode, .scale])
+        let host = CoderHost(configuration: HostConfiguration(directories: []))
+        host.manager.addCoder(coder)
+        let words = ["-o", place.path + "/{stem}-{w}.ppm"] + changes
+        let arguments = try ParsedArguments([place.file("in.count")] + words, Self.command)
+
+        _ = try ConvertJob(arguments, host: host).convert(place.file("in.count"), number: 0)
+
+        #expect(coder.sizes == [size])
+    }
 }
 
-/// Decodes "COUNT" as an image of 40x30 pixels, and counts the decodes.
+/// Decodes "COUNT" as an image of 40x30 pixels, or of half as many per side, and records the decoded sizes.
 private final class CountingCoder: ImageCoder {
     private static let size = PixelSize(40, 30)
-    private let count = Mutex(0)
-    let descriptor = CoderDescriptor(
-        id: "org.test.count", version: "1", tier: .user, roles: [.decode],
-        formats: [
-            PluginManifest.Format(
-                id: "count", name: "Count", extensions: ["count"],
-                signatures: [
-                    Signature(
-                        rules: [.bytes(at: 0, Array("COUNT".utf8), mask: [UInt8](repeating: 0xFF, count: 5))], rank: 0)
-                ])
-        ], priority: 100)
+    private let decoded = Mutex<[PixelSize]>([])
+    let descriptor: CoderDescriptor
 
-    var decodes: Int { count.withLock { $0 } }
+    init(roles: CoderRoles = [.decode]) {
+        descriptor = CoderDescriptor(
+            id: "org.test.count", version: "1", tier: .user, roles: roles,
+            formats: [
+                PluginManifest.Format(
+                    id: "count", name: "Count", extensions: ["count"],
+                    signatures: [
+                        Signature(
+                            rules: [.bytes(at: 0, Array("COUNT".utf8), mask: [UInt8](repeating: 0xFF, count: 5))],
+                            rank: 0)
+                    ])
+            ], priority: 100)
+    }
+
+    var sizes: [PixelSize] { decoded.withLock { $0 } }
+    var decodes: Int { sizes.count }
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
-        Decoder { self.count.withLock { $0 += 1 } }
+        Decoder { size in self.decoded.withLock { $0.append(size) } }
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
@@ -56,10 +82,10 @@ private final class CountingCoder: ImageCoder {
     }
 
     private final class Decoder: FrameDecoder {
-        private let onDecode: () -> Void
+        private let onDecode: (PixelSize) -> Void
         private var hasFrame = true
 
-        init(onDecode: @escaping () -> Void) { self.onDecode = onDecode }
+        init(onDecode: @escaping (PixelSize) -> Void) { self.onDecode = onDecode }
 
         func readHeader() throws(CoderError) -> ImageInfo {
             ImageInfo(size: CountingCoder.size, nativeFormat: .rgb8, frameCount: 1)
@@ -69,12 +95,15 @@ private final class CountingCoder: ImageCoder {
             defer { hasFrame = false }
             return hasFrame ? FrameInfo(index: 0, rect: PixelRect(CountingCoder.size)) : nil
         }
+        func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
+            wanted.width <= 20 && wanted.height <= 15 ? PixelSize(20, 15) : CountingCoder.size
+        }
         func seek(toFrame index: Int) throws(CoderError) -> Int {
             hasFrame = true
             return 0
         }
         func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
-            onDecode()
+            onDecode(place.rect.size)
             for y in 0..<place.rect.height {
                 place.withMutableRow(y) { row in
                     for x in 0..<place.rect.width * 3 {

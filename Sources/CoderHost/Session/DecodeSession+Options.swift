@@ -137,19 +137,36 @@ extension DecodeSession {
             return try Resampler.resample(BufferRows(try decodeImage()), to: target, options.resampling)
         }
         let size = try scaledSize(for: target, options.resampling)
-        let reduction = size == info.size ? nil : size
-        let format = try pixelFormats()[0]
         guard info.decodesRows else {
-            try LimitCheck.examine(made: size, format, context.limits)
-            let pixels = try pool.take(size, format, clean: false)
-            try sequence.stand(at: 0)
-            guard try sequence.decode(CanvasPlace(pixels), FrameRequest(scaledSize: reduction)) == .complete else {
-                throw source.isComplete ? CoderError.truncated() : .needsInput
-            }
+            let pixels = try pixels(scaledTo: size)
             return size == target
                 ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
         }
+        let reduction = size == info.size ? nil : size
         return try Resampler.resample(try decodedRows(scaledTo: reduction), to: target, options.resampling)
+    }
+
+    /// Decodes a still for several images, at the reduced size that the largest of them needs.
+    ///
+    /// ``shaped(_:_:)`` makes the images. The largest equals that of ``decodeImage(_:)``; none of the shapes has a part.
+    package func decodeImage(forShapesUpTo largest: ImageShape) throws(CoderError) -> PixelBuffer {
+        guard try isWhole() else { return try decodeImage() }
+        let size = try scaledSize(for: largest.reduced, largest.options.resampling)
+        if size == info.size { return try decodeImage() }
+        return try Self.retryOnce { () throws(CoderError) in try pixels(scaledTo: size) }
+    }
+
+    /// Decodes a still at a size that the coder scales to.
+    private func pixels(scaledTo size: PixelSize) throws(CoderError) -> PixelBuffer {
+        let format = try pixelFormats()[0]
+        try LimitCheck.examine(made: size, format, context.limits)
+        let pixels = try pool.take(size, format, clean: false)
+        try sequence.stand(at: 0)
+        let request = FrameRequest(scaledSize: size == info.size ? nil : size)
+        guard try sequence.decode(CanvasPlace(pixels), request) == .complete else {
+            throw source.isComplete ? CoderError.truncated() : .needsInput
+        }
+        return pixels
     }
 
     /// Returns an embedded thumbnail that is good enough: large enough that its own losses do not show, and with the

@@ -17,10 +17,11 @@ extension ConvertJob {
             return [try write(source, input, session, shape, rendition, all: all)]
         }
         rendition.isUpright = true
-        share.take(session.memoryEstimate(try session.shape(DecodeOptions())))
         let isAnimation = try hasMoreFrames(session, try selectedFrames(session)).0
+        let largest = isAnimation ? nil : try largestShape(session)
+        share.take(largest.map(session.memoryEstimate) ?? session.memoryEstimate(DecodeOptions()))
         // Vector graphics are decoded at each size.
-        let still = isAnimation || session.info.isScalable ? nil : try storedStill(session)
+        let still = isAnimation || session.info.isScalable ? nil : try storedStill(session, largest)
         if changes.trim != nil { rendition.part = try trimmedPart(session, still?.pixels) }
         return try writeSeries(source, input, session, rendition, still, all: all)
     }
@@ -92,8 +93,25 @@ extension ConvertJob {
         }
     }
 
+    /// Returns the shape of the largest width if all outputs are scaled from the whole image, so that no step needs its
+    /// full size; nil otherwise.
+    private func largestShape(_ session: DecodeSession) throws(CoderError) -> ImageShape? {
+        var options = changes.options
+        guard let width = renditions.widths.max(), changes.trim == nil, options.part == nil, selection.frame == nil,
+            !selection.allowsIncomplete
+        else { return nil }
+        options.size = .box(PixelSize(width, 0), .inside, enlarging: renditions.enlarges)
+        options.appliesOrientation = true
+        return try session.shape(options)
+    }
+
     /// Decodes the selected still without any change.
-    private func storedStill(_ session: DecodeSession) throws(CoderError) -> Still {
+    ///
+    /// - Parameter largest: the shape of the largest output, if the coder may reduce the image to this size.
+    private func storedStill(_ session: DecodeSession, _ largest: ImageShape?) throws(CoderError) -> Still {
+        if let largest {
+            return (try session.decodeImage(forShapesUpTo: largest), false)
+        }
         if let frame = selection.frame { return (try session.decodeFrame(frame).pixels, false) }
         guard selection.allowsIncomplete, let part = try session.decodeAvailable() else {
             return (try session.decodeImage(), false)
