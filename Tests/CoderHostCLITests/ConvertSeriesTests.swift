@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [["--crop", "1:1"], ["--crop", "12x8+3+2"], ["--filter", "box"], ["--linear"]])
     func `equals single outputs with other changes`(changes: [String]) throws {
         let image = QuarterImage()
-        let source = Repository.fixture("images/orientation-6.jpg")
+        let source = Repository.fixture("images/f.jpg")
         #expect(try image.convert([source, "-o", "s-{w}.png", "--sizes", "3,6"] + changes).status == 0)
         #expect(try image.convert([source, "-o", "one.png", "--resize", "6x"] + changes).status == 0)
         #expect(try image.hash("s-6.png") == image.hash("one.png"))
