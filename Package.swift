@@ -325,7 +325,9 @@ let package = Package(
             path: "Tests/Hostile/Tests", swiftSettings: strict),
         .testTarget(
             name: "CommandLineKitTests",
-            dependencies: ["CoderHost", "CommandLineKit", "HostSystem", "ImageModel", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CommandLineKit", "HostSystem", "ImageModel", "PluginCatalogue", "TestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",

@@ -137,13 +137,13 @@ def entries():
     sixteen = [[five(value) for value in color(x, y)] for y in range(HEIGHT) for x in range(WIDTH)]
     yield ("rgb-5-5-5", file(info(16), rows(lambda y: b"".join(
         struct.pack("<H", red << 10 | green << 5 | blue) for red, green, blue in sixteen[y * WIDTH:(y + 1) * WIDTH]))),
-        "16 bits without masks", lambda x, y: tuple(back(value, 5) for value in sixteen[y * WIDTH + x]), 8)
+        "16 bits without masks", lambda x, y: tuple(back(value, 5) for value in sixteen[y * WIDTH + x]), 5)
     masks = struct.pack("<III", 0xF800, 0x07E0, 0x001F)
     yield ("rgb-5-6-5", file(info(16, 3), rows(lambda y: b"".join(
         struct.pack("<H", red << 11 | green << 6 | blue) for red, green, blue in sixteen[y * WIDTH:(y + 1) * WIDTH])),
         masks), "16 bits, masks after the header",
         lambda x, y: tuple(back(value * (2 if at == 1 else 1), 6 if at == 1 else 5)
-                           for at, value in enumerate(sixteen[y * WIDTH + x])), 8)
+                           for at, value in enumerate(sixteen[y * WIDTH + x])), 6)
     alpha = struct.pack("<IIII", 0xFF0000, 0xFF00, 0xFF, 0xFF000000) + b"BGRs"
 
     def see_through(x, y):
@@ -159,7 +159,7 @@ def entries():
         struct.pack("<I", (x % 4) << 30 | red << 20 | green << 10 | blue)
         for x, (red, green, blue) in ((x, ten_bits(x, y)) for x in range(WIDTH))))),
         "ten bits for each color, two for alpha, header of 56 bytes",
-        lambda x, y: (*(back(value, 10, 65535) >> 8 for value in ten_bits(x, y)), back(x % 4, 2, 65535) >> 8), 16)
+        lambda x, y: (*(back(value, 10, 65535) >> 8 for value in ten_bits(x, y)), back(x % 4, 2, 65535) >> 8), 10)
     yield ("unused-byte", file(info(32), rows(lambda y: b"".join(
         bytes([blue, green, red, x]) for x, (red, green, blue) in ((x, color(x, y)) for x in range(WIDTH))))),
         "32 bits without masks: the fourth byte has no meaning", color, 8)
@@ -207,7 +207,7 @@ def main():
         "runs that begin at the top", error="corrupt")
     put("bmp/bad/thirteen-bits.bmp", file(info(13), bytes(200)), "13 bits per pixel", error="corrupt")
     put("bmp/bad/wide.bmp", b"BM" + struct.pack("<IHHI", 54, 0, 0, 54) + struct.pack(
-        "<IiiHHIIiiII", 40, 2**31 - 1, 2**31 - 1, 1, 32, 0, 0, 0, 0, 0, 0), "four exapixels in 54 bytes", error="limitExceeded")
+        "<IiiHHIIiiII", 40, 2**31 - 1, 2**31 - 1, 1, 32, 0, 0, 0, 0, 0, 0), "four exapixels in 54 bytes", error="corrupt")
     ledger.save(known)
 
 

@@ -110,7 +110,7 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         }
         for (x, red) in middle.enumerated() {
             let ramp = (Double(x) + 0.5) * Double(divisor) / 8 - 0.5
-            #expect(abs(Double(red) - min(ramp, 199)) <= 24, "\(x)")
+            #expect(abs(Double(red) - min(ramp, 199)) <= 32, "\(x)")
         }
     }
 }

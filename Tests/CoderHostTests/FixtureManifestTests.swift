@@ -40,8 +40,8 @@ import Testing
     @Test(arguments: Fixture.all)
     func `expects an error in a folder of bad files and pixels elsewhere`(fixture: Fixture) {
         let folders = fixture.name.split(separator: "/").dropLast()
-        // Profiles and certificates are not images.
-        let isBadPlace = folders.contains { ["bad", "hostile", "color", "server"].contains($0) }
+        // Profiles, certificates and fonts are not images.
+        let isBadPlace = folders.contains { ["bad", "hostile", "color", "server", "fonts"].contains($0) }
 
         #expect(fixture.isValid != isBadPlace)
         #expect((fixture.expect == nil) == isBadPlace)

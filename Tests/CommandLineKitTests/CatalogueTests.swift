@@ -1,4 +1,5 @@
 import CommandLineKit
+import PluginCatalogue
 import Testing
 
 /// The plugins of this package that the command recognizes.

@@ -8,6 +8,7 @@ import Testing
 private typealias Host = CoderHost
 private typealias Source = ImageSource
 private typealias Sink = FileSink
+private typealias Font = TextFont
 
 @Suite struct `The examples about images` {
     private static let file = "Tests/DocumentationTests/ImageExampleTests.swift"
@@ -16,7 +17,7 @@ private typealias Sink = FileSink
         arguments: [
             ("reducing", "Images"), ("covering", "Images"), ("coloring", "Images"), ("adding", "Images"),
             ("waiting", "Images"), ("choosing", "Images"),
-            ("transforming", "Transforming"), ("shaping", "Transforming"),
+            ("transforming", "Transforming"), ("shaping", "Transforming"), ("stamping", "Transforming"),
         ])
     func `equal the compiled code`(name: String, page: String) throws {
         let source = Markdown(Self.file).lines
@@ -27,7 +28,7 @@ private typealias Sink = FileSink
         #expect(Markdown.article(page).blocks.contains { $0.language == "swift" && $0.lines == compiled })
     }
 
-    @Test(arguments: [("Images", 6), ("Transforming", 2)])
+    @Test(arguments: [("Images", 6), ("Transforming", 3)])
     func `are all compiled`(page: String, count: Int) {
         #expect(Markdown.article(page).blocks.count { $0.language == "swift" } == count)
     }
@@ -115,6 +116,25 @@ private typealias Sink = FileSink
         let pixels = try image.decoded().pixels
         // waiting ends
         return (full, pixels)
+    }
+
+    @Test func `write on an image`() throws {
+        let image = try Self.makeHost().manager.decode(try Self.source("photo.png"))
+
+        let stamped = try Self.stamp(image)
+
+        #expect(stamped.size == image.pixels.size)
+        #expect(stamped.packed != image.pixels.packed)
+    }
+
+    private static func stamp(_ image: DecodedImage) throws -> PixelBuffer {
+        func TextFont(_ name: String) throws -> Font { try Font(Repository.fixture("fonts/boxes.ttf")) }
+        // stamping begins
+        let font = try TextFont("DejaVu Sans")
+        let style = TextStyle(size: .ofHeight(0.03), outline: RGBAColor(red: 0, green: 0, blue: 0))
+        let stamped = try TextOverlay("© 2026 A. Smith", font: font, style: style, margin: 16).transform(image.pixels)
+        // stamping ends
+        return stamped
     }
 
     @Test func `choose coders`() throws {

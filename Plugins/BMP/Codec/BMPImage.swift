@@ -135,12 +135,11 @@ struct BMPImage {
             surface.withMutableRow(header.size.height - 1 - row) { target in
                 var (x, index) = (0, 0)
                 for run in runs {
-                    for _ in 0..<run {
-                        unpacker.put(index, at: 3 * x, into: &target)
-                        x += 1
-                    }
-                    index = 1 - index
+                    for column in x..<x + run { unpacker.put(index, at: 3 * column, into: &target) }
+                    (x, index) = (x + run, 1 - index)
                 }
+                // The pixels behind the last run are white.
+                for column in x..<header.size.width { unpacker.put(0, at: 3 * column, into: &target) }
             }
         }
     }

@@ -31,6 +31,8 @@ struct HuffmanRows {
             runs.append(min(run, width - filled))
             filled += runs[runs.count - 1]
         }
+        // The end of a row is a code of its own; the end of the data is not.
+        if filled < width, position + Self.zerosOfEnd >= bits { throw .truncated("a row of the image ends early") }
         return runs
     }
 

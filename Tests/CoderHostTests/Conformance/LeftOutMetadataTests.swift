@@ -140,7 +140,7 @@ import Testing
 
     /// NUL is half of each letter in UTF-16.
     @Test func `is not cut in UTF-16`() throws {
-        let packet = Self.packet.flatMap { [$0, 0] }
+        let packet = Self.packet.flatMap { byte -> [UInt8] in [byte, 0] }
         #expect(try Bench.passThrough(image([MetadataBlob(.xmp, packet)]), "webp").blob(.xmp) == packet)
         let marked: [UInt8] = [0xFF, 0xFE] + packet
         #expect(try Bench.passThrough(image([MetadataBlob(.xmp, marked)]), "webp").blob(.xmp) == marked)
