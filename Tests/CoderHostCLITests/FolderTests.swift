@@ -81,6 +81,18 @@ import Testing
         #expect(try #require(readFile(place.file("web/c.webp"))).count > 0)
     }
 
+    @Test(arguments: [["convert", "-f", "webp"], ["rewrite", "--strip", "gps"]])
+    func `--skip-existing does not hide that two inputs have one output`(command: [String]) throws {
+        for folder in ["photos/2023", "photos/2024"] { try copy("images/f.png", "\(folder)/same.png") }
+        let words = command + ["photos/2023/same.png", "photos/2024/same.png", "-o", "web/", "--skip-existing"]
+        for _ in 0..<2 {
+            let result = try Tool.run(words, directory: place.path)
+
+            #expect(result.status == 1)
+            #expect(result.stderr.contains("written from photos/2023/same.png"), "\(result.stderr)")
+        }
+    }
+
     @Test func `a damaged image is a failure, although other files are skipped`() throws {
         #expect(writeFile(place.file("photos/broken.jpg"), Array("no image".utf8)))
 

@@ -119,20 +119,20 @@ private typealias Font = TextFont
     }
 
     @Test func `write on an image`() throws {
-        let image = try Self.makeHost().manager.decode(try Self.source("photo.png"))
+        let image = try Self.makeHost().manager.decode(try Self.source("photo.png")).pixels
 
         let stamped = try Self.stamp(image)
 
-        #expect(stamped.size == image.pixels.size)
-        #expect(stamped.packed != image.pixels.packed)
+        #expect(stamped.size == image.size)
+        #expect(stamped.packed != image.packed)
     }
 
-    private static func stamp(_ image: DecodedImage) throws -> PixelBuffer {
+    private static func stamp(_ image: PixelBuffer) throws -> PixelBuffer {
         func TextFont(_ name: String) throws -> Font { try Font(Repository.fixture("fonts/boxes.ttf")) }
         // stamping begins
         let font = try TextFont("DejaVu Sans")
         let style = TextStyle(size: .ofHeight(0.03), outline: RGBAColor(red: 0, green: 0, blue: 0))
-        let stamped = try TextOverlay("© 2026 A. Smith", font: font, style: style, margin: 16).transform(image.pixels)
+        let stamped = try TextOverlay("© 2026 A. Smith", font: font, style: style, margin: 16).transform(image)
         // stamping ends
         return stamped
     }

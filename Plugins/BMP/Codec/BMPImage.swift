@@ -42,7 +42,7 @@ struct BMPImage {
         let isPlain = header.storage == .plain || header.storage == .masks
         info = ImageInfo(
             size: header.size, nativeFormat: format, bitDepth: unpacker.bitDepth, color: unpacker.color,
-            density: header.density, decodesRows: isPlain, regionCost: isPlain ? .tiles : .whole)
+            density: header.density, decodesRows: isPlain, regionCost: isPlain ? .above : .whole)
         if header.color.isLinked { session.host.warn("the color profile is in another file, which is not opened") }
     }
 

@@ -87,6 +87,7 @@ final class RewriteJob: Sendable {
         let source = try ImageSource(path: file, limits: limits)
         let path = Self.path(target, file, number)
         if target.keepsExisting(path, from: file) {
+            try outputs.withLock { outputs throws(CoderError) in try outputs.keep(path, from: file) }
             return Outcome(file: file, output: path, inputBytes: source.count, bytes: 0, report: nil)
         }
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }

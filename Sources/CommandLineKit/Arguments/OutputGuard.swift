@@ -117,6 +117,18 @@ package struct OutputGuard {
         converted.insert(input)
     }
 
+    /// Records an existing output that stays as the output of an input.
+    ///
+    /// - Throws: `.cannotCreate` if another input has the same output.
+    package mutating func keep(_ path: String, from input: String) throws(CoderError) {
+        guard let place = Place(path) else { return }
+        let earlier = written[place]?.input ?? claims[Self.place(ofName: path)]
+        if let earlier, earlier != input {
+            throw CoderError(.cannotCreate, "\(path) was already written from \(earlier)", hint: sameNameHint)
+        }
+        written[place] = (input, path)
+    }
+
     /// Claims an output name for one of several concurrent inputs.
     ///
     /// - Throws: as ``examine(_:from:isReserved:)``, and `.cannotCreate` if another input has claimed the name.

@@ -37,8 +37,8 @@ extension ConvertJob {
     func noteAnimation(_ session: DecodeSession, _ encoder: CoderDescriptor, _ format: ImageFormat) {
         guard session.coder.id != encoder.id, let own = encoder.formats.first?.id, own != format else { return }
         session.context.warn(
-            "the output is an animation (\(own)); --first-frame or --frame N writes a still image, -f \(own) "
-                + "omits this warning")
+            "the output is an animation (\(own)); --first-frame or --frame N writes a still image, "
+                + "coderhost frames extract writes all frames, -f \(own) omits this warning")
     }
 
     /// Whether a coder has this file extension.

@@ -184,6 +184,7 @@ package final class ConvertJob: Sendable {
         let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
         let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
         if target.keepsExisting(path, from: input.name) {
+            try outputs.withLock { outputs throws(CoderError) in try outputs.keep(path, from: file) }
             return Outcome(keeping: path, format, of: file, session)
         }
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
