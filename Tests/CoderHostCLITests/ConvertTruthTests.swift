@@ -120,6 +120,19 @@ import Testing
         #expect(try strip("exif", name).stderr.isEmpty)
     }
 
+    @Test(
+        arguments: ["avif/with-thumbnail.avif", "heif/rotated-with-thumbnail-exif-icc.heic", "jpeg/gain-map.jpg"],
+        ["thumbnail", "gps"])
+    func `name thumbnails that a rewrite cannot remove`(name: String, part: String) throws {
+        let result = try Tool.run(
+            ["rewrite", Repository.fixture(name), "--strip", part, "-o", "r-\(name.split(separator: "/")[1])"],
+            directory: image.place.path)
+
+        #expect(result.status == 0)
+        let isTold = part == "thumbnail" && !name.hasPrefix("jpeg")
+        #expect(result.stderr.contains("keeps 1 thumbnail outside Exif") == isTold, "\(result.stderr)")
+    }
+
     // MARK: Places
 
     @Test func `has no place after strip gps, but the rest of Exif`() throws {

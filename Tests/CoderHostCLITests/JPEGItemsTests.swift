@@ -70,7 +70,8 @@ import Testing
         // The first image has no location any more; the second image still has one.
         #expect(try warnings(try tool("rewrite", "x.jpg", "--strip", "gps", "-o", "y.jpg", "--json")) == [position])
         #expect(try warnings(try tool("rewrite", gainMap, "--strip", "gps", "-o", "w.jpg", "--json")).isEmpty)
-        #expect(try warnings(try tool("rewrite", file, "--strip", "thumbnail", "-o", "t.jpg", "--json")).isEmpty)
+        let thumbnail = "the file keeps 1 thumbnail outside Exif: coderhost convert writes none"
+        #expect(try warnings(try tool("rewrite", file, "--strip", "thumbnail", "-o", "t.jpg", "--json")) == [thumbnail])
         let xmp = try warnings(try tool("rewrite", gainMap, "--strip", "xmp", "-o", "z.jpg", "--json"))
         #expect(xmp == ["image 1 behind the first keeps its metadata: only the first image is changed"])
 

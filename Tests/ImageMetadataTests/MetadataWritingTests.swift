@@ -30,6 +30,34 @@ import Testing
         #expect(texts(.exif, created.flatMap { ExifFields.storing([.artist: ""], in: $0) }) == [:])
     }
 
+    @Test(arguments: [false, true]) func `leave nothing of the old ones, and need no more bytes`(isBigEndian: Bool)
+        throws
+    {
+        func holds(_ text: String, _ bytes: [UInt8]) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
+        var exif = Blobs.photo(isBigEndian: isBigEndian)
+        var packet = Array(Blobs.packet.utf8)
+        var sizes: Set<Int> = []
+        for round in 0..<10 {
+            exif = try #require(
+                ExifFields.storing([.copyright: "secret \(round)", .artist: "Jane \(round)"], in: exif))
+            packet = try #require(XMPFields.storing([.copyright: "secret \(round)"], in: packet))
+            sizes.insert(exif.count)
+            #expect(holds("secret \(round)", exif) && holds("secret \(round)", packet))
+            if round > 0 {
+                for old in ["secret \(round - 1)", "Jane \(round - 1)"] {
+                    #expect(!holds(old, exif) && !holds(old, packet))
+                }
+            }
+        }
+        #expect(sizes.count == 1)
+        #expect(
+            packet.count(where: { $0 == UInt8(ascii: "<") }) <= Blobs.packet.utf8.count { $0 == UInt8(ascii: "<") } + 8)
+
+        exif = try #require(ExifFields.storing([.copyright: "", .artist: ""], in: exif))
+        packet = try #require(XMPFields.storing([.copyright: ""], in: packet))
+        for text in ["secret", "Jane"] { #expect(!holds(text, exif) && !holds(text, packet)) }
+    }
+
     @Test func `are refused by damaged Exif`() {
         #expect(ExifFields.storing([.artist: "Ann"], in: [0x49, 0x49, 42, 0, 200, 0, 0, 0, 0, 0, 0, 0]) == nil)
     }

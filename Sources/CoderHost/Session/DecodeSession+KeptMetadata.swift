@@ -12,6 +12,15 @@ extension DecodeSession {
         guard info.hasItems, !parts.isEmpty else { return [] }
         var warnings: [String] = []
         let others = try items().dropFirst()
+        if parts.contains(.thumbnail) {
+            let hasOwn = try metadata().contains { RewriteOptions.Part.thumbnail.isStored(in: $0) }
+            let count = others.count { $0.facts?.role == .thumbnail } - (hasOwn ? 1 : 0)
+            if count > 0 {
+                warnings.append(
+                    "the file keeps \(count) thumbnail\(count == 1 ? "" : "s") outside Exif: coderhost convert writes none"
+                )
+            }
+        }
         for other in others.prefix(Self.maxExaminedItems) {
             let kept = try kept(parts, in: other)
             if kept.isEmpty { continue }

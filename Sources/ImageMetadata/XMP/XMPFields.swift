@@ -19,16 +19,19 @@ package enum XMPFields {
         var result = packet.map { isEmpty($0) ? empty : $0 } ?? empty
         let ordered = MetadataField.allCases.compactMap { field in fields[field].map { (field, $0) } }
         for (field, _) in ordered { result = removing("dc:" + property(of: field).name, from: result) }
+        // What an earlier change has left without a property.
+        let unused = Array("\(opening)\(closing)".utf8)
+        while let place = first(unused, in: result[...]) { result.removeSubrange(place..<place + unused.count) }
         let end = Array("</rdf:RDF>".utf8)
         guard let place = last(end, in: result) else { return nil }
-        var text = "<rdf:Description rdf:about=\"\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\">"
+        var text = ""
         for (field, value) in ordered where !value.isEmpty {
             let (name, container) = property(of: field)
             let language = container == "Alt" ? " xml:lang=\"x-default\"" : ""
             text +=
                 "<dc:\(name)><rdf:\(container)><rdf:li\(language)>\(XMLText.escaped(value, isAttribute: false))</rdf:li></rdf:\(container)></dc:\(name)>"
         }
-        text += "</rdf:Description>"
+        if !text.isEmpty { text = opening + text + closing }
         result.insert(contentsOf: Array(text.utf8), at: place)
         // A packet with another prefix for Dublin Core keeps its old values: reading the result shows this.
         let tags = XMPReader.read(result)
@@ -39,6 +42,9 @@ package enum XMPFields {
         }
         return result
     }
+
+    private static let opening = "<rdf:Description rdf:about=\"\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\">"
+    private static let closing = "</rdf:Description>"
 
     private static let empty = Array(
         ("<?xpacket begin=\"\u{FEFF}\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?><x:xmpmeta xmlns:x=\"adobe:ns:meta/\">"
