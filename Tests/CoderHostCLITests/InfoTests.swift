@@ -215,6 +215,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["ppm", "pgm", "pbm", "pnm"]) func `knows the extensions of its own Netpbm files`(suffix: String)
+        throws
+    {
+        let name = "own.\(suffix)"
+        let photo = Repository.fixture("images/f.png")
+        let place = TemporaryDirectory()
+        #expect(try Tool.run("convert", photo, "-o", name, "--bg", "white", directory: place.path).status == 0)
+
+        let result = try Tool.run("info", name, directory: place.path)
+
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+    }
+
     @Test func `refuses every bad fixture with the expected code`() throws {
         let fixtures = Fixture.bad
         let result = try Tool.run(

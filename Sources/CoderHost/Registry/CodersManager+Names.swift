@@ -32,10 +32,12 @@ extension CodersManager {
     /// Returns the format that the extension of a file name states, if its coders do not use it for the actual format.
     ///
     /// Several formats can share an extension, such as stills and animations.
-    package func misleadingFormat(ofName name: String, for format: ImageFormat) -> ImageFormat? {
+    package func misleadingFormat(ofName name: String, for format: ImageFormat, reading: Bool = false) -> ImageFormat? {
         guard let suffix = FileName(name).suffix?.lowercased() else { return nil }
         let served = coders.flatMap(\.descriptor.formats)
         guard let stated = served.first(where: { $0.extensions.contains(suffix) })?.id else { return nil }
+        // PPM and its kin are names of output formats: their decoder knows them under a common name.
+        if reading, !order(for: stated).contains(where: { $0.descriptor.roles.contains(.decode) }) { return nil }
         let isOwn = coders.map(\.descriptor.formats).contains { formats in
             formats.contains { $0.id == format } && formats.contains { $0.extensions.contains(suffix) }
         }

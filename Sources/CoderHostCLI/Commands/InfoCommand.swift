@@ -113,7 +113,7 @@ struct Report {
 
     init(_ source: ImageSource, _ host: CoderHost, _ wanted: Wanted) throws(CoderError) {
         members = try host.manager.withSession(source, forcing: wanted.coder) { session throws(CoderError) in
-            if let stated = host.manager.misleadingFormat(ofName: source.name, for: session.format) {
+            if let stated = host.manager.misleadingFormat(ofName: source.name, for: session.format, reading: true) {
                 session.context.warn("the file has the file extension of \(stated), but holds \(session.format)")
             }
             return try Self.members(source, session, wanted)
