@@ -100,7 +100,6 @@ private func difference(_ decoded: DecodedHEIF, _ source: PixelBuffer) -> (large
             let bytes = try encode(source, kind, [OptionKey.lossless: .bool(true), OptionKey.effort: .integer(1)])
             let decoder = try heifDecoder(bytes)
             let info = try decoder.readHeader()
-            // A cropped gray image comes back as three equal channels.
             let decoded = try decodeHEIF(bytes)
             let original = DecodedHEIF(info: info, pixels: source)
             for y in 0..<size.height {

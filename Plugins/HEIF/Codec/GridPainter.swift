@@ -23,6 +23,7 @@ struct GridPainter {
         let places = plan.places(in: region)
         let target = PaintTarget(surface)
         let steps = plan.placement.steps
+        let isGray = [.gray, .grayAlpha].contains(surface.format.channels)
         var findings = Findings()
         var first = 0
         while first < places.count {
@@ -45,12 +46,16 @@ struct GridPainter {
             try session.host.concurrently(work.count) { index, _ throws(CoderError) in
                 let tile = work[index]
                 let planes = try HEIFPlanes(session, arrived, tile.excerpt, maxSide: maxSide, threads: 1)
-                let decoded = try planes.decode(tile.image, asGray: isAlpha)
+                let decoded = try planes.decode(tile.image, asGray: isAlpha || isGray)
                 guard decoded.size.width >= plan.tile.width, decoded.size.height >= plan.tile.height else {
                     throw .corrupt("a tile of \(plan.tile) has a stream of \(decoded.size)")
                 }
+                let isLimited =
+                    isGray && !isAlpha && tile.image.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange
                 for place in tile.places {
-                    try planes.paint(place, right: steps.right, down: steps.down, isAlpha: isAlpha, into: target)
+                    try planes.paint(
+                        place, right: steps.right, down: steps.down, isAlpha: isAlpha, expandingRange: isLimited,
+                        into: target)
                 }
                 notes.note(decoded, at: index)
             }

@@ -52,7 +52,7 @@ public final class HEIFDecoder: ItemDecoder {
         if !isComplete { try requireBytes(of: image.still.id) }
         warnOfSequence()
         if isComplete, !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
-        if let plan = try plan(for: image.still) {
+        if let plan = try plan(for: image.still, in: try boxes().derivations) {
             try paint(plan, region, into: surface)
         } else {
             try decodeWhole(image.still, region, into: surface)
@@ -83,7 +83,8 @@ public final class HEIFDecoder: ItemDecoder {
     /// - Throws: `.refused` for any image except the primary one that cannot be decoded.
     private func described(_ index: Int, of file: File) throws(CoderError) -> Selected {
         do throws(CoderError) {
-            let still = try file.derivations.still(file.images[index].id)
+            var still = try file.derivations.still(file.images[index].id)
+            if try plan(for: still, in: file.derivations) != nil { still = still.composedTileByTile() }
             return Selected(still: still, info: info(of: still, of: file))
         } catch {
             if index == 0 || error.code == .needsInput { throw error }
@@ -155,8 +156,7 @@ public final class HEIFDecoder: ItemDecoder {
     private typealias Plan = (colors: TilePlan, alpha: TilePlan?)
 
     /// Returns the tiles to decode; nil if libheif decodes the whole image.
-    private func plan(for still: Image) throws(CoderError) -> Plan? {
-        let derivations = try boxes().derivations
+    private func plan(for still: Image, in derivations: Derivations) throws(CoderError) -> Plan? {
         let source = session.source
         guard let colors = TilePlan(grid: still.id, size: still.size, in: derivations, from: source) else {
             return nil

@@ -6,12 +6,15 @@ struct Image {
     let id: UInt32
     /// The size after rotation, mirroring and cropping.
     let size: PixelSize
-    let isGray: Bool
+    /// Whether the pixels have one channel, apart from alpha.
+    private(set) var isGray: Bool
     let depth: Int
     let hasAlpha: Bool
     let isPremultiplied: Bool
     let codePoints: CodePoints?
     let profile: Range<Int>?
+    /// Whether it is a grid of gray tiles.
+    let hasGrayTiles: Bool
     /// Whether it is one AV1 stream, not composed of others.
     let isAV1: Bool
     /// Whether cropping is the only transform.
@@ -29,18 +32,13 @@ struct Image {
         let coded = try derivations.coded(id)
         var depth = 8
         var isGray = false
-        for property in table.properties(of: coded) {
-            switch property {
-            case .hevc(let configuration): (isGray, depth) = (configuration.isGray, configuration.depth)
-            case .av1(let configuration): (isGray, depth) = (configuration.isGray, configuration.depth)
-            default: break
-            }
-        }
+        if let stream = table.streamFacts(of: coded) { (isGray, depth) = stream }
         isAV1 = item.type == "av01"
         // libheif composes every derived image as RGB, overlays with 8 bits.
         self.isGray = isGray && !item.isDerived
         self.depth = item.type == "iovl" ? 8 : depth
         let tiles = item.type == "grid" ? table.targets("dimg", from: id) : []
+        hasGrayTiles = isGray && tiles.allSatisfy(table.isGray)
         var hasAlpha = false
         for place in [id] + Set(tiles) where !hasAlpha { hasAlpha = try derivations.alpha(place) != nil }
         self.hasAlpha = hasAlpha
@@ -59,6 +57,13 @@ struct Image {
         profile = described.lazy.compactMap { if case .profile(let range) = $0 { range } else { nil } }.first
     }
 
+    /// Returns the image with the channels of its tiles, for a grid that this plugin composes.
+    func composedTileByTile() -> Image {
+        var image = self
+        image.isGray = isGray || hasGrayTiles
+        return image
+    }
+
     /// The pixel formats: first the width (8 or 16 bits) that fits the stored depth, then the shorter.
     var formats: [PixelFormat] {
         let alpha: PixelFormat.Alpha = isPremultiplied ? .premultiplied : .straight
@@ -68,6 +73,22 @@ struct Image {
             channels.map { PixelFormat($0, bits: bits, alpha: $0.hasAlpha && !hasAlpha ? .opaque : alpha) }
         }
     }
+}
+
+extension ItemTable {
+    /// Returns whether a coded image has no colors, and its bit depth; nil without a configuration.
+    fileprivate func streamFacts(of id: UInt32) -> (isGray: Bool, depth: Int)? {
+        for property in properties(of: id) {
+            switch property {
+            case .hevc(let configuration): return (configuration.isGray, configuration.depth)
+            case .av1(let configuration): return (configuration.isGray, configuration.depth)
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    fileprivate func isGray(_ id: UInt32) -> Bool { streamFacts(of: id)?.isGray ?? false }
 }
 
 extension Derivations {

@@ -1,4 +1,5 @@
 import CoderHost
+import HostSystem
 import ImageProcessing
 
 /// Notifies caches when the system runs out of memory.
@@ -72,7 +73,7 @@ package final class MemoryPressure: Sendable {
             state.observers[state.next] = body
             if state.source == nil, let source = makeSource() {
                 // Without a thread, notifications cannot be received.
-                let isRunning = BackgroundThread.start { [weak self] in
+                let isRunning = runInBackground { [weak self] in
                     while source.wait() { self?.raise() }
                     self?.forget(source)
                 }
