@@ -13,6 +13,7 @@ enum CompareCommand: Command {
             ("coderhost compare a.png b.png --diff d.png --amplify 20", "the difference as an image"),
             ("coderhost compare cat.gif cat.webp", "animations: shows the worst frame"),
             ("coderhost compare cat.gif cat.webp --frame 3", "compare frame 3 only"),
+            ("coderhost compare -r photos web --within ssim=0.95", "each image with the one of its name"),
         ],
         options: [
             OptionSpecification(
@@ -30,6 +31,11 @@ enum CompareCommand: Command {
                 "--amplify", value: "N", help: "multiply the difference in --diff by N, 1 to 65535 (default: 8)"),
             OptionSpecification(
                 "--frame", value: "N", help: "compare frame N only, from 0 (default: all)"),
+            OptionSpecification(
+                "-r", "--recursive", help: "A and B are folders: compare their images and those in subfolders"),
+            OptionSpecification(
+                "--glob", value: "PATTERN", isList: true,
+                help: "with -r: only files of A with this name, such as '*.{jpg,png}' (default: all images)"),
             .coder,
             .noOverwrite,
         ],
@@ -39,6 +45,10 @@ enum CompareCommand: Command {
             one image has more than 8. Colors are compared as stored. Images of different sizes differ, with
             exit code 1. Units: psnr in dB; ssim is the mean over
             channels (1 = identical); max and mae in sample values; count in pixels.
+
+            With -r, an image of A belongs to the file of B with the same path, or else to the only one that
+            differs just in its extension: photos/a/x.png and web/a/x.webp. Exit code 1 if a pair differs or an
+            image of one folder is missing in the other.
 
             """)
 
@@ -63,6 +73,12 @@ enum CompareCommand: Command {
         let target = try arguments.value("--diff").map { text throws(UsageError) in
             if text.isEmpty { throw UsageError("--diff needs a file name") }
             return text
+        }
+        if arguments.has("--recursive") || arguments.has("--glob") {
+            if target != nil {
+                throw UsageError("--diff is for two images, not for folders", hint: "leave out -r", command: "compare")
+            }
+            return try CompareFolders(arguments, host, metrics: metrics, bounds: bounds, frame: frame).run()
         }
         var subject = files[0]
         do throws(CoderError) {

@@ -119,10 +119,22 @@ struct CompareRun {
 
     private func frameCount(_ count: Int) -> String { count == 1 ? "1 frame" : "\(count) frames" }
 
+    private var verdict: String {
+        isSame ? "identical" : bounds.isEmpty ? "different" : passes ? "different, within bounds" : "out of bounds"
+    }
+
+    /// The verdict and the worst values in one line.
+    var summary: String {
+        guard isComparable else { return "different sizes, \(a.size) and \(b.size)" }
+        if isSame { return verdict }
+        let values = metrics.map { "\($0.rawValue) \($0.text(worst($0).comparison))" }
+        let (first, second) = (frameCount(counts.a), frameCount(counts.b))
+        return (["\(verdict): " + values.joined(separator: ", ")] + (first == second ? [] : ["\(first) and \(second)"]))
+            .joined(separator: "; ")
+    }
+
     var lines: [String] {
         guard isComparable else { return [] }
-        let verdict =
-            isSame ? "identical" : bounds.isEmpty ? "different" : passes ? "different, within bounds" : "out of bounds"
         let bits = frames[0].comparison.bits
         let many = isAnimation ? ", \(frameCount(frames.count))" : ""
         var table = isAnimation ? TextTable("METRIC", "WORST", "FRAME", "NOTE") : TextTable("METRIC", "VALUE", "NOTE")

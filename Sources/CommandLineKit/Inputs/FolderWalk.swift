@@ -1,14 +1,15 @@
 import CoderHost
+package import HostSystem
 
 /// Finds the files in a folder and its subfolders, in the order of their names.
 ///
 /// Hidden files and folders are left out. Links to folders are not followed, so a walk never leaves its folder and always
 /// ends. Links to files are followed.
-struct FolderWalk {
+package struct FolderWalk {
     /// A file and the folders between it and the walked folder, with a trailing slash.
-    struct Found {
-        var path: String
-        var tree: String
+    package struct Found {
+        package var path: String
+        package var tree: String
     }
 
     /// Files must match one of these; no pattern accepts all files.
@@ -16,17 +17,22 @@ struct FolderWalk {
     /// Folders to leave out below the walked one, for example the folder of the outputs.
     var excluded: [FileIdentity]
     /// Folders that cannot be read, with the reason.
-    private(set) var unread: [(path: String, error: SystemError)] = []
+    package private(set) var unread: [(path: String, error: SystemError)] = []
 
-    init(_ patterns: [GlobPattern], excluding excluded: [FileIdentity]) {
+    package init(_ patterns: [GlobPattern], excluding excluded: [FileIdentity]) {
         self.patterns = patterns
         self.excluded = excluded
     }
 
+    /// Returns the path of a file in a folder.
+    package static func joined(_ folder: String, _ name: String) -> String {
+        folder.hasSuffix("/") ? folder + name : folder + "/" + name
+    }
+
     /// Returns all files below a folder.
-    mutating func files(below root: String) -> [Found] {
+    package mutating func files(below root: String) -> [Found] {
         var found: [Found] = []
-        let start = root.hasSuffix("/") ? root : root + "/"
+        let start = Self.joined(root, "")
         // Entries still to visit, the next one last.
         var waiting = [(name: "", isFolder: true)]
         while let (name, isFolder) = waiting.popLast() {

@@ -44,6 +44,8 @@ extension ParsedArguments {
     ///
     /// - Throws: ``UsageError`` if a folder has no files, or if a list cannot be read.
     package mutating func collectInputs(_ command: CommandSpecification) throws(UsageError) {
+        // `compare -r` pairs the files of two folders itself.
+        guard command.options.contains(where: { $0.key == "--files-from" }) else { return }
         var patterns: [GlobPattern] = []
         for text in all("--glob") { patterns.append(try GlobPattern(text)) }
         let walks = has("--recursive") || !patterns.isEmpty
