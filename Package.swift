@@ -90,6 +90,7 @@ let rooms = [
     room("AWebP", "awebp", on: ["WebPCodec", "WebPShim"]),
     room("GIF", "gif", hasPalettes: true),
     room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
+    room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
     room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
     room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
 ]

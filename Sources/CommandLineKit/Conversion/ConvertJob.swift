@@ -287,8 +287,8 @@ package final class ConvertJob: Sendable {
         return (keeping(try session.shaped(part.pixels, shape)), !part.isComplete)
     }
 
-    /// Images below this number of pixels are decoded completely: they fit into the CPU caches.
-    private static let rowsFromPixels = 4 << 20
+    /// Images below this number of pixels are decoded completely: they cost no more than their bands.
+    private static let rowsFromPixels = 1 << 19
 
     /// Returns the image as rows, or nil if it must be in memory completely.
     private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
