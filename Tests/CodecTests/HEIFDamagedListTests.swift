@@ -35,7 +35,7 @@ extension [UInt8] {
         return file
     }
 
-    @Test(arguments: damages.indices, [HEIFRoom.heif])
+    @Test(arguments: damages.indices, HEIFRoom.allCases)
     func `show the primary image, with a warning`(index: Int, room: HEIFRoom) throws {
         var bytes = file.bytes
         damages[index].apply(&bytes)

@@ -78,33 +78,41 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         if let file { return file }
         let isSequence = try Container.brands(session.source)
         let boxes = ItemBoxes(session)
+        // libavif takes another item with two types, and refuses other damage.
+        var damage = isSequence ? nil : boxes?.table.damage
         let made: File
         do throws(CoderError) {
-            let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
-            if !isSequence, let boxes {
-                try boxes.checkSupport()
-                if boxes.hasUnorderedTiles { return try open(alone: boxes) }
-            }
-            let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
-            let facts = try explained { () throws(CoderError) in try reader.parse() }
-            let item = isSequence ? nil : boxes.map { (id: $0.images[0].id, boxes: $0) }
-            let image = try OpenedImage(reader, facts, session, tiles: tiles, item: item)
-            let track = isSequence ? Track.shown(in: session.source) : nil
-            for other in isSequence ? Track.otherKinds(in: session.source) : [] {
-                session.host.warn("a track of the kind \(other.kind) is not decoded")
-            }
-            made = File(
-                primary: image, info: info(of: image, track, boxes), track: image.frames > 1 ? track : nil,
-                isWhole: true, boxes: boxes)
+            made = try openWhole(boxes, isSequence: isSequence)
         } catch {
             guard error.code == .corrupt || error.code == .truncated, !isSequence, let boxes,
                 let alone = try? open(alone: boxes)
             else { throw error }
-            session.host.warn("another item of the file is damaged: \(error.message)")
-            return alone
+            damage = damage ?? error.message
+            made = alone
         }
+        if let damage { session.host.warn("another item of the file is damaged: \(damage)") }
         file = made
         return made
+    }
+
+    /// Opens the file with all its items, unless libavif would join the tiles of the primary image in a wrong order.
+    private func openWhole(_ boxes: ItemBoxes?, isSequence: Bool) throws(CoderError) -> File {
+        let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
+        if !isSequence, let boxes {
+            try boxes.checkSupport()
+            if boxes.hasUnorderedTiles { return try open(alone: boxes) }
+        }
+        let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
+        let facts = try explained { () throws(CoderError) in try reader.parse() }
+        let item = isSequence ? nil : boxes.map { (id: $0.images[0].id, boxes: $0) }
+        let image = try OpenedImage(reader, facts, session, tiles: tiles, item: item)
+        let track = isSequence ? Track.shown(in: session.source) : nil
+        for other in isSequence ? Track.otherKinds(in: session.source) : [] {
+            session.host.warn("a track of the kind \(other.kind) is not decoded")
+        }
+        return File(
+            primary: image, info: info(of: image, track, boxes), track: image.frames > 1 ? track : nil,
+            isWhole: true, boxes: boxes)
     }
 
     /// Opens the primary image without the other items of the file.
@@ -113,9 +121,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         let image = try explained { () throws(CoderError) in
             try OpenedImage(id, in: boxes, session, threads: threads)
         }
-        let made = File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
-        file = made
-        return made
+        return File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
     }
 
     private func info(of image: OpenedImage, _ track: Track?, _ boxes: ItemBoxes?) -> ImageInfo {

@@ -100,7 +100,8 @@ int32_t kind(avifResult result, const char *details)
     default: break;
     }
     // libavif uses one error code for all of these.
-    if (std::strstr(details, "too large") || std::strstr(details, "imageSizeLimit")) return avif_shim_pixel_limit;
+    // "dimensions are too large" is a limit; "Child box too large" is damage.
+    if (std::strstr(details, "are too large") || std::strstr(details, "imageSizeLimit")) return avif_shim_pixel_limit;
     if (std::strstr(details, "imageCountLimit")) return avif_shim_frame_limit;
     // Forbidden, but some writers write it and other readers accept it: a second box of the same kind.
     if (std::strstr(details, "[ipma] with a given pair")) return avif_shim_unsupported;
