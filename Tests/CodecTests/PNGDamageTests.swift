@@ -132,6 +132,63 @@ import Testing
         #expect(host.warnings.count == 1 && host.warnings.allSatisfy { $0.hasPrefix("damaged behind the pixels: ") })
     }
 
+    /// The samples of a file of stored rows, and the warnings; in bands of this many rows.
+    private func decode(_ bytes: [UInt8], band: Int?) throws -> (samples: [Int], warnings: [String]) {
+        let host = RecordingHost()
+        let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes), host: host.services()))
+        let info = try decoder.readHeader()
+        var samples: [Int] = []
+        let step = band ?? info.size.height
+        for start in stride(from: 0, to: info.size.height, by: step) {
+            let buffer = try PixelBuffer(size: PixelSize(info.size.width, step), format: .gray8)
+            let region = PixelRect(x: 0, y: start, width: info.size.width, height: step)
+            let request = band == nil ? DecodeRequest() : DecodeRequest(region: region)
+            #expect(try decoder.decode(request, into: Surface(buffer)) == .complete)
+            samples += DecodedPNG(info: info, buffer: buffer, blobs: []).samples
+        }
+        return (samples, host.warnings)
+    }
+
+    private static func file(_ chunks: [[UInt8]]) -> [UInt8] {
+        HandmadePNG.signature + pngChunk("IHDR", file.header) + chunks.joined() + pngChunk("IEND", [])
+    }
+
+    @Test(arguments: [nil, 1, 2]) func `decodes with a warning when an unused data chunk has a wrong checksum`(
+        band: Int?
+    ) throws {
+        let stream = storedZlib(Self.file.rows)
+        for unused in [[], [1, 2, 3]] as [[UInt8]] {
+            let bytes = Self.file([pngChunk("IDAT", stream), pngChunk("IDAT", unused, damaged: true)])
+            let (samples, warnings) = try decode(bytes, band: band)
+            #expect(samples == [1, 2, 3, 4, 5, 6, 7, 8])
+            #expect(
+                warnings == ["damaged behind the pixels: the checksum of a chunk is wrong"]
+                    + (unused.isEmpty ? [] : ["3 bytes behind the image data are ignored"]))
+        }
+        // The second chunk has the checksum of the rows: it is used.
+        let parts = [Array(stream.dropLast(2)), Array(stream.suffix(2))]
+        #expect(
+            pngFailure(Self.file([pngChunk("IDAT", parts[0]), pngChunk("IDAT", parts[1], damaged: true)])) == .corrupt)
+    }
+
+    @Test(arguments: [nil, 1, 2], [1, 2, 7, 8, 9, 40])
+    func `counts the bytes behind the compressed data in a warning`(band: Int?, count: Int) throws {
+        let garbage = (0..<count).map { UInt8($0 + 1) }
+        let stream = storedZlib(Self.file.rows)
+        let told = [
+            "\(count) \(count == 1 ? "byte" : "bytes") behind the image data \(count == 1 ? "is" : "are") ignored"
+        ]
+        for chunks in [
+            [stream + garbage], [stream, garbage], [Array(stream.dropLast(3)), stream.suffix(3) + garbage],
+            [stream + garbage.prefix(1), Array(garbage.dropFirst())],
+        ] {
+            let (samples, warnings) = try decode(Self.file(chunks.map { pngChunk("IDAT", $0) }), band: band)
+            #expect(samples == [1, 2, 3, 4, 5, 6, 7, 8])
+            #expect(warnings == told)
+        }
+        #expect(try decode(Self.file.bytes, band: band).warnings.isEmpty)
+    }
+
     @Test func `is corrupt when a broken chunk comes before the last row`() {
         var file = Self.file
         file.rows.removeLast(3)

@@ -21,9 +21,14 @@ package struct PNGCursor {
     private var crc = CRC32()
     private var isFinished = false
     private var hasEntered = false
+    /// Whether the decoder has used a byte of `current`.
+    private var isUsed = false
 
-    /// Whether the walk is behind a pixel chunk whose checksum is correct, and in no other one.
-    var isBehindPixels: Bool { hasEntered && current == nil }
+    /// Whether the walk is behind a pixel chunk whose checksum is correct, and in no other one of which a byte is used.
+    var isBehindPixels: Bool { hasEntered && (current == nil || !isUsed) }
+
+    /// Records that the decoder uses the last bytes: if the checksum of their chunk is wrong, the pixels may be, too.
+    mutating func noteUse() { isUsed = true }
 
     /// Starts at a chunk.
     ///
@@ -82,6 +87,7 @@ package struct PNGCursor {
         source.withBytes(chunk.offset + 4..<chunk.data.lowerBound + skipped) { crc.add($0) }
         position = chunk.data.lowerBound + skipped
         current = chunk
+        isUsed = false
         hasEntered = true
     }
 

@@ -72,6 +72,7 @@ package final class PNGImage {
             // Damage behind the pixels of the last row does not affect them.
             let end = "the file ends before its end chunk"
             host.warn(error.code == .truncated ? end : "damaged behind the pixels: \(error.message)")
+            warnOfRest(progress)
             isDecoded = true
             return .complete
         }
@@ -82,10 +83,22 @@ package final class PNGImage {
             return .complete
         }
         if !progress.isComplete { throw .truncated("the compressed data ends before the last row") }
-        if progress.hasExtraData { host.warn("the compressed data continues after the last row") }
+        warnOfRest(progress)
         if !progress.isOver { host.warn("the compressed data has no end") }
         isDecoded = true
         return .complete
+    }
+
+    /// Warns of data behind the image that is not decoded.
+    private func warnOfRest(_ progress: PNGEngine.Progress) {
+        if progress.hasExtraData {
+            host.warn("the compressed data continues after the last row")
+        } else if progress.unusedBytes > 0 {
+            let isOne = progress.unusedBytes == 1
+            host.warn(
+                "\(progress.unusedBytes) \(isOne ? "byte" : "bytes") behind the image data \(isOne ? "is" : "are") ignored"
+            )
+        }
     }
 
     private func fill() throws(CoderError) {
@@ -101,6 +114,7 @@ package final class PNGImage {
     private func push(_ range: Range<Int>) throws(CoderError) {
         // No bytes are left over if this throws.
         rest = 0..<0
+        if !engine.hasEnded, !range.isEmpty { cursor.noteUse() }
         let taken = try engine.push(range, of: source)
         rest = range.lowerBound + taken..<range.upperBound
     }

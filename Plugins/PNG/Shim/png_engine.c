@@ -26,6 +26,7 @@ struct pngshim_engine {
     unsigned pixel;               /* bytes from a sample to that of the next pixel, as stored; at least 1 */
     uint8_t interlaced, pass, end_pass, shift, has_begun, ended, extra, was_full;
     const char *message;
+    uint64_t unused;              /* bytes behind the end of the stream */
 
     uint8_t *memory;
     size_t   reserved;            /* bytes at `memory` */
@@ -146,6 +147,7 @@ int32_t pngshim_engine_begin(pngshim_engine *e, uint32_t width, uint32_t height,
     e->band_end = height;
     e->first_row = e->end_row = 0;
     e->message = "";
+    e->unused = 0;
     e->rows_left = height;
     if (interlaced) {
         e->rows_left = 0;
@@ -248,6 +250,7 @@ static const char *inflate_message(int code) {
 
 int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t count, uint64_t *taken) {
     *taken = count;
+    if (e->ended) e->unused += count;
     /* A window above 32 KiB does not exist (RFC 1950, 2.2), and the inflater does not check it. */
     if (count && !e->has_begun && bytes[0] >> 4 > 7) {
         e->message = "invalid window size";
@@ -285,6 +288,8 @@ int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t co
         /* The last rows may be pending for the next band. */
         if (e->inflate.block_state == ISAL_BLOCK_FINISH) {
             e->ended = 1;
+            /* The inflater reads ahead, up to eight bytes. */
+            e->unused += count + (uint64_t)e->inflate.read_in_length / 8;
             count = 0;
         }
     }
@@ -294,12 +299,15 @@ int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t co
 
 uint8_t pngshim_engine_is_full(const pngshim_engine *e) { return is_band_full(e) || (e->shift && !e->rows_left); }
 
+uint8_t pngshim_engine_has_ended(const pngshim_engine *e) { return e->ended; }
+
 void pngshim_engine_progress(pngshim_engine *e, pngshim_progress *progress) {
     progress->first_row = e->first_row;
     progress->end_row = e->end_row;
     progress->complete = e->rows_left == 0;
     progress->ended = e->ended;
     progress->extra = e->extra;
+    progress->unused = e->unused;
     e->first_row = e->end_row = 0;
 }
 

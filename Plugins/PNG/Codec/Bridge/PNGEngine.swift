@@ -16,6 +16,8 @@ internal import PNGShim
         package var isOver: Bool
         /// Whether the compressed data continues after the last row.
         package var hasExtraData: Bool
+        /// The number of bytes pushed behind the end of the compressed data.
+        package var unusedBytes: Int
     }
 
     private let engine: OpaquePointer
@@ -80,7 +82,7 @@ internal import PNGShim
             bits: UInt8(surface.format.bits), blocky: blocky ? 1 : 0, shift: UInt8(shift))
     }
 
-    /// Decodes bytes of the zlib stream, and returns how many were used: all, unless the surface is full.
+    /// Decodes bytes of the zlib stream, and returns how many were taken: all, unless the surface is full.
     ///
     /// - Throws: `.corrupt`.
     func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) -> Int {
@@ -102,12 +104,16 @@ internal import PNGShim
     /// Whether further bytes are useless now: the surface is full, except for the end of the data.
     var isFull: Bool { unsafe pngshim_engine_is_full(engine) != 0 }
 
+    /// Whether the compressed data has ended: further bytes change nothing.
+    var hasEnded: Bool { unsafe pngshim_engine_has_ended(engine) != 0 }
+
+    /// Returns the progress, and counts changed rows from here on.
     func takeProgress() -> Progress {
         var raw = pngshim_progress()
         unsafe pngshim_engine_progress(engine, &raw)
         return Progress(
             rows: Int(raw.first_row)..<Int(raw.end_row), isComplete: raw.complete != 0, isOver: raw.ended != 0,
-            hasExtraData: raw.extra != 0)
+            hasExtraData: raw.extra != 0, unusedBytes: Int(clamping: raw.unused))
     }
 
     /// An address that identifies a surface.

@@ -78,6 +78,7 @@ typedef struct pngshim_progress {
     uint8_t  complete;            /* all rows are there */
     uint8_t  ended;               /* the compressed data has ended, too */
     uint8_t  extra;               /* the data continues after the last row */
+    uint64_t unused;              /* bytes that were pushed behind the end of the compressed data */
 } pngshim_progress;
 
 int32_t pngshim_engine_open(pngshim_engine **engine);
@@ -91,11 +92,13 @@ int32_t pngshim_engine_begin(pngshim_engine *engine, uint32_t width, uint32_t he
 /* Continues the image in another target, up to the row `end_row`; PNGSHIM_REFUSED unless it is not interlaced and
  * exactly the rows of the last target, or none, are decoded. */
 int32_t pngshim_engine_band(pngshim_engine *engine, const pngshim_target *target, uint32_t end_row);
-/* Decodes bytes of the zlib stream; does not keep them. Ignores bytes behind its end. `taken` is less than
+/* Decodes bytes of the zlib stream; does not keep them. Counts bytes behind its end. `taken` is less than
  * `count` only if a band is full; push the rest, even if it is empty, for the next band. */
 int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count, uint64_t *taken);
 /* Whether further bytes are useless now: the band is full, or the reduced image is complete. */
 uint8_t pngshim_engine_is_full(const pngshim_engine *engine);
+/* Whether the compressed data has ended: further bytes change nothing. */
+uint8_t pngshim_engine_has_ended(const pngshim_engine *engine);
 void    pngshim_engine_progress(pngshim_engine *engine, pngshim_progress *progress);
 const char *pngshim_engine_message(const pngshim_engine *engine);
 /* The checksum of PNG 3rd edition, annex D; start with 0 and continue with its result. */
