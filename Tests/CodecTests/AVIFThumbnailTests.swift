@@ -220,6 +220,17 @@ private func encode(
         }
     }
 
+    @Test func `puts the thumbnail in front of the image, so that it arrives first`() throws {
+        let bytes = try encode(.avif)
+        let source = ByteSource(bytes, arrived: bytes.count - 1)
+        let decoder = try AVIFDecoder(DecoderSession(source: source))
+        let found = try #require(try thumbnail(decoder))
+        #expect(try largest(found.pixels, samples(ramp(PixelSize(45, 30), .rgb8))) <= 24)
+        #expect(throws: CoderError.needsInput) { try decode(decoder) }
+        source.arrive()
+        #expect(try largest(decode(decoder), samples(ramp(PixelSize(144, 96), .rgb8))) <= 24)
+    }
+
     @Test func `works with a sequence that is played three times`() throws {
         let bytes = try encode(.avif, frames: 3, loopCount: .plays(3))
         let decoder = try AVIFDecoder(session(bytes))

@@ -65,7 +65,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         }
         try writer.add(surface, duration: 1)
         let file = ByteSink()
-        try writer.finish(to: file) { _, _ in [] }
+        try writer.finish(to: file) { _, _ in }
         guard let item = ThumbnailItem(file: file.written) else { throw .refused("the thumbnail cannot be encoded") }
         thumbnail = item
     }
@@ -95,10 +95,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         var isEmbedded = true
         try writer.finish(to: sink) { boxes, count in
             if isSequence { isWritten = EditList(loopCount: info.loopCount).insert(into: &boxes) }
-            guard let thumbnail else { return [] }
-            let data = thumbnail.insert(into: &boxes, before: count)
-            isEmbedded = data != nil
-            return data ?? []
+            if let thumbnail { isEmbedded = thumbnail.insert(into: &boxes, before: count) }
         }
         if !isEmbedded { session.host.warn("the thumbnail could not be stored") }
         // A still stores no duration.

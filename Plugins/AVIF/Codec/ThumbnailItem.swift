@@ -3,7 +3,7 @@ internal import ISOBoxes
 /// Embeds an image that was coded as a separate file into another file, as the thumbnail of that file's image.
 ///
 ///     ftyp  meta ─┬─ pitm                               mdat   mdat
-///                 ├─ iloc  … position of its data              the data, behind all other data
+///                 ├─ iloc  … position of its data       the data, in front of all other data
 ///                 ├─ iinf  … infe: its number and type
 ///                 ├─ iref  … thmb: its main image
 ///                 └─ iprp ─┬─ ipco  … its properties
@@ -37,30 +37,32 @@ struct ThumbnailItem {
         propertyCount = count
     }
 
-    /// Changes the boxes in front of the data, and returns the bytes to write behind it; nil if that is impossible.
+    /// Adds the thumbnail to the boxes in front of the data; false if that is impossible.
     ///
     /// - Parameter count: the size of the data, with the headers of its boxes.
-    func insert(into boxes: inout [UInt8], before count: Int) -> [UInt8]? {
+    func insert(into boxes: inout [UInt8], before count: Int) -> Bool {
         var editor = BoxEditor(bytes: boxes)
         guard let meta = Self.meta(of: boxes), var primary = meta.first("pitm"), primary.skips(4),
             let shown = primary.number(2), var items = meta.first("iinf"), items.skips(4), let known = items.number(2),
             var list = meta.first("iprp", "ipco"), let places = editor.placesOfOffsets, !places.isEmpty
-        else { return nil }
+        else { return false }
         var before = 0
         while list.nextBox() != nil { before += 1 }
         // A property number has seven bits, a file offset 32.
         guard before + propertyCount <= 127, known < 0xFFFF, boxes.count + count + data.count < 1 << 31 else {
-            return nil
+            return false
         }
         let id = Self.highest(in: items) + 1
-        guard id <= 0xFFFF else { return nil }
-        // The header grows; this offset grows by the same amount as the others.
-        let start = UInt64(boxes.count + count + 8)
+        guard id <= 0xFFFF else { return false }
+        // In front of the image: a viewer of a growing file can show it first.
+        let own = Self.box("mdat", data)
+        // Below, all offsets grow by the new boxes and by this box, which is in front of all data except its own.
+        let start = UInt64(bitPattern: Int64(boxes.count + 8 - own.count))
         let location = Self.number(id, 2) + [0, 0, 0, 1] + Self.number(start, 4) + Self.number(UInt64(data.count), 4)
         let entry = Self.box("infe", [2, 0, 0, 0] + Self.number(id, 2) + [0, 0] + Array("av01".utf8) + [0])
         let reference = Self.box("thmb", Self.number(id, 2) + [0, 1] + Self.number(shown, 2))
-        let own = associations.map { $0 & 0x80 | ($0 & 0x7F) + UInt8(before) }
-        let association = Self.number(id, 2) + [UInt8(own.count)] + own
+        let numbers = associations.map { $0 & 0x80 | ($0 & 0x7F) + UInt8(before) }
+        let association = Self.number(id, 2) + [UInt8(numbers.count)] + numbers
         let isDone =
             editor.append(location, to: "meta", "iloc", countAt: 6, of: 2)
             && editor.append(entry, to: "meta", "iinf", countAt: 4, of: 2)
@@ -68,11 +70,11 @@ struct ThumbnailItem {
                 || editor.append(Self.box("iref", [0, 0, 0, 0] + reference), to: "meta"))
             && editor.append(properties, to: "meta", "iprp", "ipco")
             && editor.append(association, to: "meta", "iprp", "ipma", countAt: 4, of: 4)
-        let growth = editor.bytes.count - boxes.count
-        guard isDone, let moved = editor.placesOfOffsets, moved.count == places.count + 1 else { return nil }
+        let growth = editor.bytes.count + own.count - boxes.count
+        guard isDone, let moved = editor.placesOfOffsets, moved.count == places.count + 1 else { return false }
         for place in moved { editor.add(growth, at: place) }
-        boxes = editor.bytes
-        return Self.box("mdat", data)
+        boxes = editor.bytes + own
+        return true
     }
 
     // MARK: Reading libavif's output

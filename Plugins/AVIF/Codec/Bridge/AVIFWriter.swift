@@ -55,9 +55,8 @@ internal import ImageModel
         return 0
     }
 
-    /// Makes the file and writes it. `edited` may change the boxes in front of the coded data, whose length it gets,
-    /// and returns the bytes to write behind the data.
-    func finish(to sink: ByteSink, edited: (inout [UInt8], Int) -> [UInt8]) throws(CoderError) {
+    /// Makes the file and writes it. `edited` may change the boxes in front of the coded data, whose length it gets.
+    func finish(to sink: ByteSink, edited: (inout [UInt8], Int) -> Void) throws(CoderError) {
         var error = avif_shim_error()
         var start: UnsafePointer<UInt8>?
         var count: UInt64 = 0
@@ -67,11 +66,10 @@ internal import ImageModel
         // The data is most of the file and is not copied.
         let headers = unsafe Self.headerCount(file)
         var boxes = unsafe Array(file.prefix(headers))
-        let rest = edited(&boxes, file.count - headers)
+        edited(&boxes, file.count - headers)
         try sink.write(boxes)
         if let failure = unsafe ByteSink.error(sink.write(UnsafeBufferPointer(rebasing: file.dropFirst(headers)))) {
             throw failure
         }
-        if !rest.isEmpty { try sink.write(rest) }
     }
 }
