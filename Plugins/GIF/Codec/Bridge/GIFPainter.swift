@@ -29,7 +29,7 @@ internal import ImageModel
     }
 
     /// Every 8th row from 0, every 8th from 4, every 4th from 2, every 2nd from 1 (appendix E).
-    private static let passes = [
+    static let passes = [
         (first: 0, step: 8, fills: 8), (first: 4, step: 8, fills: 4), (first: 2, step: 4, fills: 2),
         (first: 1, step: 2, fills: 1),
     ]

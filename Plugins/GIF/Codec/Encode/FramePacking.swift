@@ -24,6 +24,8 @@ struct FramePacking {
     let choices: PixelChoices
     let bits: Int
     let host: HostServices
+    /// Whether the symbols are all work of the session.
+    var reportsProgress = true
 
     /// Packs in one way and passes on the bytes as they are produced.
     func pack(
@@ -34,7 +36,7 @@ struct FramePacking {
         packer.start(minimumCodeSize: bits, patience: way.patience, window: way.window, common: common)
         for start in stride(from: 0, to: symbols.count, by: strip) {
             try host.checkCancellation()
-            host.progress(start, of: symbols.count)
+            if reportsProgress { host.progress(start, of: symbols.count) }
             packer.pack(&symbols, to: start + strip, choices)
             try body(packer.take())
         }

@@ -1,9 +1,9 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Changes the metadata of a GIF, and packs the indices of its frames into fewer bytes.
+/// Changes the metadata of a GIF, and packs its frames into fewer bytes: as their differences, if that is smaller.
 ///
-/// Copies blocks unchanged, in their order. `.raw` covers applications that have no metadata kind of their own and do
+/// Copies all other blocks unchanged, in their order. `.raw` covers applications that have no metadata kind of their own and do
 /// not set the loop count. It also covers unknown extensions and bytes behind the trailer. Plain text stays: it uses up
 /// the delay in front of it.
 public struct GIFRewriter: ImageRewriter {
@@ -27,7 +27,8 @@ public struct GIFRewriter: ImageRewriter {
             while let block = try walk.next() { edit.locate(block) }
         }
         let packer = request.optimizes ? GIFFramePacker(session, globalPalette: scanner.screen.globalPalette) : nil
-        try GIFRewriting(session: session, edit: edit, packer: packer).write(from: start)
+        let frames = request.optimizes ? try GIFDifference.replacements(session, scanner.screen, from: start) : nil
+        try GIFRewriting(session: session, edit: edit, packer: packer, frames: frames).write(from: start)
         return RewriteOutcome(kept: PixelRect(scanner.screen.canvas))
     }
 }
@@ -39,11 +40,13 @@ private struct GIFRewriting {
     let session: RewriteSession
     let edit: GIFMetadataEdit
     let packer: GIFFramePacker?
+    /// By position: the new bytes of images and graphic controls; nil to pack each image alone.
+    let frames: [Int: [UInt8]]?
 
     /// - Parameter start: the position of the first block, behind the logical screen.
     func write(from start: Int) throws(CoderError) {
         // Extensions need version 89a.
-        if edit.addsExtensions {
+        if edit.addsExtensions || frames != nil {
             try session.sink.write(Array("GIF89a".utf8))
             try copy(6..<start)
         } else {
@@ -58,12 +61,17 @@ private struct GIFRewriting {
                 for bytes in edit.added { try session.sink.write(bytes) }
             }
             for bytes in edit.extensions(at: block.range.lowerBound) { try session.sink.write(bytes) }
-            if let bytes = try packer?.packed(block) {
+            if let bytes = frames?[block.range.lowerBound] {
+                try session.sink.write(bytes)
+            } else if frames == nil, let bytes = try packer?.packed(block) {
                 try session.sink.write(bytes)
             } else if edit.keeps(block) {
                 try copy(block.range)
             }
-            session.host.progress(block.range.upperBound, of: session.source.available)
+            let count = session.source.available
+            // The search for differences is the first half.
+            let before = packer == nil ? 0 : count
+            session.host.progress(before + block.range.upperBound, of: before + count)
         }
         if let warning = walk.warning { session.host.warn(warning) }
         if edit.keepsTail { try copy(walk.position..<session.source.available) }
