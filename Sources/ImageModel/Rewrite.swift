@@ -17,11 +17,13 @@ public struct RewriteRequest: Sendable, Hashable {
     public var isPerfect: Bool
     /// Whether to compress the same samples into fewer bytes.
     public var optimizes: Bool
+    /// Whether to leave out thumbnails that are no part of a blob.
+    public var removesThumbnails: Bool
 
     /// Creates a request; by default nothing changes.
     package init(
         removed: Set<MetadataBlob.Kind> = [], replaced: [MetadataBlob] = [], transform: Orientation = .up,
-        crop: PixelRect? = nil, isPerfect: Bool = false, optimizes: Bool = false
+        crop: PixelRect? = nil, isPerfect: Bool = false, optimizes: Bool = false, removesThumbnails: Bool = false
     ) {
         self.removed = removed
         self.replaced = replaced
@@ -29,6 +31,7 @@ public struct RewriteRequest: Sendable, Hashable {
         self.crop = crop
         self.isPerfect = isPerfect
         self.optimizes = optimizes
+        self.removesThumbnails = removesThumbnails
     }
 }
 
@@ -40,11 +43,14 @@ public struct RewriteOutcome: Sendable, Hashable {
     package var kept: PixelRect
     /// Whether items other than the primary one are missing in the output.
     package var droppedItems: Bool
+    /// Whether the thumbnails to leave out are missing in the output.
+    package var droppedThumbnails: Bool
 
     /// Creates the result of a rewrite.
-    public init(kept: PixelRect, droppedItems: Bool = false) {
+    public init(kept: PixelRect, droppedItems: Bool = false, droppedThumbnails: Bool = false) {
         self.kept = kept
         self.droppedItems = droppedItems
+        self.droppedThumbnails = droppedThumbnails
     }
 }
 

@@ -33,6 +33,30 @@ private let turned = [
         }
     }
 
+    @Test(arguments: turned) func `does not grow the file with each turn`(name: String) throws {
+        let file = try #require(readFile(Repository.fixture(name)))
+        var turns = [file]
+        for _ in 0..<9 {
+            turns.append(try HEIFRoom.heif.rewrite(turns[turns.count - 1], RewriteRequest(transform: .right)))
+        }
+        // Four turns show the first image again; a file without transforms then has none.
+        #expect(turns[4].count <= file.count)
+        #expect(turns[5].count == turns[1].count && turns[9].count == turns[1].count)
+        #expect(turns[8] == turns[4])
+        #expect(try HEIFRoom.heif.digest(turns[8]) == HEIFRoom.heif.digest(file))
+    }
+
+    @Test func `keeps a property that another image shares`() throws {
+        var file = HandmadeHEIF()
+        file.properties.append(Boxes.box("irot", [1]))
+        file.items[0].properties.append(0x84)
+        file.items.append(.init(id: 2, extents: HandmadeHEIF.image.extents, properties: [1, 2, 3, 0x84]))
+        let result = try HEIFRoom.heif.rewrite(file.bytes, RewriteRequest(transform: .right))
+        let decoder = try HEIFRoom.heif.decoder(result)
+        #expect(try decoder.readHeader().size == PixelSize(64, 48))
+        #expect(try decoder.item(at: 1)?.info.size == PixelSize(48, 64))
+    }
+
     @Test func `is refused for an image of which another one is made`() throws {
         var file = HandmadeHEIF()
         file.items.append(.init(id: 2, type: "iden", extents: [], properties: [2]))

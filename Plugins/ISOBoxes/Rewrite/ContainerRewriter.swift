@@ -1,9 +1,9 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// Changes the metadata and the orientation of a HEIF or AVIF file without decoding it.
+/// Changes the metadata and the orientation of a HEIF or AVIF file, and removes thumbnails, without decoding it.
 ///
-/// The bytes of old metadata are cut out of the data boxes, and new metadata is added to the last data box. All
+/// The bytes of removed items are cut out of the data boxes, and new metadata is added to the last data box. All
 /// positions in the file are adjusted; the bytes of images stay as they are.
 ///
 /// - Source: ISO/IEC 14496-12:2022 section 8.11; ISO/IEC 23008-12:2022 sections 6 and 9 and annex A.
@@ -29,12 +29,15 @@ package struct ContainerRewriter {
         _ request: RewriteRequest, _ session: RewriteSession, size: PixelSize
     ) throws(CoderError) -> RewriteOutcome {
         let change = try MetadataChange(request)
+        var isStripped = false
         if change.isEmpty {
             try copy(0..<session.source.available, session)
         } else {
-            try ContainerRewriter(change, session).write()
+            let rewriter = try ContainerRewriter(change, session)
+            try rewriter.write()
+            isStripped = rewriter.meta.map { $0.thumbnails > 0 } ?? false
         }
-        return RewriteOutcome(kept: PixelRect(size))
+        return RewriteOutcome(kept: PixelRect(size), droppedThumbnails: isStripped)
     }
 
     private init(_ change: MetadataChange, _ session: RewriteSession) throws(CoderError) {
@@ -82,7 +85,8 @@ package struct ContainerRewriter {
         cuts = old.subtracting(RangeSet(all.flatMap(\.kept)))
         let shared = old.count - cuts.count
         if shared > 0 {
-            session.host.warn("\(shared) bytes of the old metadata stay in the file, because other items use them")
+            let items = meta.map { $0.thumbnails > 0 } == true ? "removed items" : "the old metadata"
+            session.host.warn("\(shared) bytes of \(items) stay in the file, because other items use them")
         }
     }
 
@@ -162,7 +166,7 @@ package struct ContainerRewriter {
                     range: box.range.lowerBound..<box.payload.lowerBound,
                     bytes: FileLayout.header("mdat", payload: box.payload.count + growth)))
         }
-        if !left.isEmpty { throw .refused("old metadata is outside of the data boxes and cannot be removed") }
+        if !left.isEmpty { throw .refused("a removed item is outside of the data boxes and cannot be cut out") }
         if let last { return (splices, layout.boxes[last].payload.upperBound, []) }
         if total == 0 { return (splices, layout.end, []) }
         if let open = layout.boxes.last, open.isOpen, open.type != "meta", open.type != "moov" {

@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// A `meta` box whose metadata items are removed, replaced or added.
+/// A `meta` box whose metadata items are removed, replaced or added, and whose thumbnails are removed.
 ///
 /// A replaced item keeps its number and its references, and gets new bytes elsewhere.
 struct MetaEdit {
@@ -9,6 +9,8 @@ struct MetaEdit {
     private var removed: Set<UInt32> = []
     private var renewed: [UInt32: MetadataBlob.Kind] = [:]
     private var added: [(id: UInt32, kind: MetadataBlob.Kind)] = []
+    /// The number of removed thumbnails.
+    private(set) var thumbnails = 0
 
     /// - Parameter adds: whether new metadata that replaces none is added.
     init(_ lists: MetaLists, _ change: MetadataChange, adds: Bool) throws(CoderError) {
@@ -32,10 +34,16 @@ struct MetaEdit {
         for item in lists.items where renewed[item.id] == nil {
             if let kind = item.kind, change.removed.contains(kind) { removed.insert(item.id) }
         }
+        if change.removesThumbnails, lists.primary != nil {
+            let found = ThumbnailItems(lists)
+            thumbnails = found.count
+            removed.formUnion(found.items)
+        }
         self.lists.properties.remove(items: removed)
         self.lists.properties.remove(
             profiles: change.removed.contains(.icc), descriptions: change.removed.contains(.text))
         if change.transform != .up { try turn(by: change.transform) }
+        self.lists.properties.removeUnused()
     }
 
     /// Turns the primary image with its thumbnails and auxiliary images.
@@ -45,11 +53,12 @@ struct MetaEdit {
         for reference in lists.references {
             switch reference.type {
             case "thmb", "auxl":
+                if removed.contains(reference.from) { continue }
                 if reference.to == [primary] { turned.append(reference.from) }
                 if reference.to.count > 1, reference.to.contains(primary) {
                     throw .refused("item \(reference.from) belongs to several images, so the image cannot be turned")
                 }
-            case "dimg" where reference.to.contains(primary):
+            case "dimg" where reference.to.contains(primary) && !removed.contains(reference.from):
                 throw .refused("item \(reference.from) is derived from the image, so the image cannot be turned")
             default: break
             }

@@ -1,6 +1,6 @@
 internal import ImageModel
 
-/// The lists of a `meta` box, as far as metadata items appear in them.
+/// The lists of a `meta` box, as far as a rewrite changes them.
 ///
 /// Unlike ``ItemTable``, it keeps everything that writing the box again needs, and accepts no damage.
 struct MetaLists {
@@ -17,6 +17,10 @@ struct MetaLists {
         let entry: Range<Int>
         /// The kind of metadata; nil for an image.
         let kind: MetadataBlob.Kind?
+        /// Whether a viewer does not list the item.
+        let isHidden: Bool
+        /// Whether the item consists of tiles.
+        let isGrid: Bool
     }
 
     /// The payload of the box; empty for a new box.
@@ -68,7 +72,7 @@ struct MetaLists {
         var seen: Set<UInt32> = []
         while let box = try fields.box() {
             var entry = fields.inside(box)
-            let version = try entry.fullBox().version
+            let (version, flags) = try entry.fullBox()
             let id = UInt32(try entry.uint(version < 3 ? 2 : 4))
             guard box.type == "infe", seen.insert(id).inserted else { throw .corrupt("item \(id) has two types") }
             try entry.skip(2)
@@ -77,7 +81,10 @@ struct MetaLists {
             _ = entry.string()
             let isXMP = type == "mime" && entry.string() == Self.xmpType
             let kind = Self.kind(of: type, isXMP: isXMP)
-            items.append(Item(id: id, entry: start..<fields.offset, kind: id == primary ? nil : kind))
+            items.append(
+                Item(
+                    id: id, entry: start..<fields.offset, kind: id == primary ? nil : kind,
+                    isHidden: version >= 2 && flags & 1 != 0, isGrid: type == "grid"))
             start = fields.offset
         }
         guard count == items.count else { throw .corrupt("the list of items declares another number of items") }

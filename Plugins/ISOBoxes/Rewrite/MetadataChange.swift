@@ -7,6 +7,7 @@ struct MetadataChange {
     /// The bytes of new items, by kind: Exif and XMP.
     let payloads: [(kind: MetadataBlob.Kind, bytes: [UInt8])]
     let transform: Orientation
+    let removesThumbnails: Bool
 
     /// - Throws: `.refused` for a change that needs a decoder, or that the format cannot hold.
     init(_ request: RewriteRequest) throws(CoderError) {
@@ -23,9 +24,10 @@ struct MetadataChange {
             payloads.append((blob.kind, bytes))
         }
         (removed, transform, self.payloads) = (request.removed, request.transform, payloads)
+        removesThumbnails = request.removesThumbnails
     }
 
-    var isEmpty: Bool { removed.isEmpty && payloads.isEmpty && transform == .up }
+    var isEmpty: Bool { removed.isEmpty && payloads.isEmpty && transform == .up && !removesThumbnails }
 
     /// Returns the bytes of the item that holds a blob.
     ///

@@ -12,6 +12,8 @@ struct PropertyLists {
         let bytes: [UInt8]
         let type: FourCC
         let meaning: ItemProperty
+        /// Whether an item has had it; a property without items stays as it is.
+        var hadItems = false
     }
 
     private struct Association {
@@ -46,6 +48,7 @@ struct PropertyLists {
         }
         for association in lists.lazy.flatMap(\.entries).flatMap(\.properties) {
             guard association.property <= properties.count else { throw .corrupt("an item has a missing property") }
+            if association.property > 0 { properties[association.property - 1].hadItems = true }
         }
     }
 
@@ -93,12 +96,25 @@ struct PropertyLists {
 
     /// Removes color profiles, or descriptions in words, from all items.
     mutating func remove(profiles: Bool, descriptions: Bool) {
+        remove { property, _ in
+            if profiles, case .profile = property.meaning { return true }
+            return descriptions && property.type == "udes"
+        }
+    }
+
+    /// Removes the properties whose last item was removed or has another property instead.
+    mutating func removeUnused() {
+        let used = Set(lists.lazy.flatMap(\.entries).flatMap(\.properties).map(\.property))
+        remove { property, number in property.hadItems && !used.contains(number) }
+    }
+
+    /// - Parameter isRemoved: gets a property and its number.
+    private mutating func remove(where isRemoved: (Property, Int) -> Bool) {
         var kept: [Property] = []
         // Number 0 stands for no property.
         var numbers = [0]
-        for property in properties {
-            var isRemoved = descriptions && property.type == "udes"
-            if profiles, case .profile = property.meaning { isRemoved = true }
+        for (index, property) in properties.enumerated() {
+            let isRemoved = isRemoved(property, index + 1)
             if !isRemoved { kept.append(property) }
             numbers.append(isRemoved ? -1 : kept.count)
         }
@@ -145,8 +161,8 @@ struct PropertyLists {
         for turns in 0..<4 {
             let isMirrored = Self.turns[turns].followed(by: .upMirrored) == shown
             guard isMirrored || Self.turns[turns] == shown else { continue }
-            if turns > 0 { kept.append(add("irot", UInt8(turns))) }
-            if isMirrored { kept.append(add("imir", 1)) }
+            if turns > 0 { kept.append(association("irot", UInt8(turns))) }
+            if isMirrored { kept.append(association("imir", 1)) }
             break
         }
         guard kept.count < 256 else { throw .refused("item \(id) has too many properties to turn it") }
@@ -163,10 +179,15 @@ struct PropertyLists {
     /// The orientations after counterclockwise quarter turns.
     private static let turns: [Orientation] = [.up, .left, .down, .right]
 
-    private mutating func add(_ type: FourCC, _ value: UInt8) -> Association {
+    /// Returns a reference to a property of one byte, which items may share; adds the property if it is new.
+    private mutating func association(_ type: FourCC, _ value: UInt8) -> Association {
         var out = BoxWriter()
         out.box(type) { $0.bytes.append(value) }
-        properties.append(Property(bytes: out.bytes, type: type, meaning: .other(type)))
+        if let known = properties.firstIndex(where: { $0.bytes == out.bytes }) {
+            return Association(property: known + 1, isEssential: true)
+        }
+        let meaning: ItemProperty = type == "irot" ? .rotation(Int(value)) : .mirror(Int(value))
+        properties.append(Property(bytes: out.bytes, type: type, meaning: meaning, hadItems: true))
         return Association(property: properties.count, isEssential: true)
     }
 

@@ -27,6 +27,7 @@ extension CodersManager {
                 // If metadata cannot be read, no part of it can be removed.
                 unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
                 losesColors: options.removed.contains(.icc) && session.needsProfile,
+                thumbnails: try session.thumbnailsOutsideExif(options),
                 // This comes last because it selects other images.
                 ofItems: try session.warningsOfKeptMetadata(options)
             )
@@ -39,14 +40,18 @@ extension CodersManager {
                 hint: "coderhost convert decodes and encodes it instead")
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
-        let plan = try RewritePlan(
+        var plan = try RewritePlan(
             options, facts.info, facts.metadata, carried: candidate.descriptor.output.carries)
+        plan.request.removesThumbnails = facts.thumbnails > 0
         for warning in plan.warnings + facts.unread { context.warn(warning) }
         if facts.losesColors { context.warn(Self.removedProfile) }
         do throws(CoderError) {
             let inspector = OutputInspector(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: inspector, plan.request, context)
             try plan.examine(outcome, context)
+            if facts.thumbnails > 0, !outcome.droppedThumbnails, !outcome.droppedItems {
+                context.warn(Self.kept(thumbnails: facts.thumbnails))
+            }
             for warning in outcome.droppedItems ? [Self.droppedItems] : facts.ofItems { context.warn(warning) }
             try inspector.examine { recognizes($0, as: facts.format) }
             return RewriteReport(
@@ -56,6 +61,10 @@ extension CodersManager {
         } catch {
             throw error.naming(encoder: candidate.descriptor.id)
         }
+    }
+
+    private static func kept(thumbnails count: Int) -> String {
+        "the file keeps \(count) thumbnail\(count == 1 ? "" : "s") outside Exif: coderhost convert writes none"
     }
 
     private static let droppedItems = "the other images of the file are not in the output"

@@ -4,6 +4,13 @@ extension DecodeSession {
     /// The maximum number of items whose metadata is read: each one opens the file, and a hostile file lists thousands.
     private static let maxExaminedItems = 16
 
+    /// Returns the number of thumbnails that a rewrite should remove and that are not in Exif.
+    func thumbnailsOutsideExif(_ options: RewriteOptions) throws(CoderError) -> Int {
+        guard info.hasItems, options.removed.contains(.thumbnail) else { return 0 }
+        let hasOwn = try metadata().contains { RewriteOptions.Part.thumbnail.isStored(in: $0) }
+        return max(0, try items().dropFirst().count { $0.facts?.role == .thumbnail } - (hasOwn ? 1 : 0))
+    }
+
     /// Returns warnings about items that keep a location or thumbnail which a rewrite removes.
     ///
     /// The host edits Exif and XMP of the first image only. The coder removes whole kinds of metadata.
@@ -12,15 +19,6 @@ extension DecodeSession {
         guard info.hasItems, !parts.isEmpty else { return [] }
         var warnings: [String] = []
         let others = try items().dropFirst()
-        if parts.contains(.thumbnail) {
-            let hasOwn = try metadata().contains { RewriteOptions.Part.thumbnail.isStored(in: $0) }
-            let count = others.count { $0.facts?.role == .thumbnail } - (hasOwn ? 1 : 0)
-            if count > 0 {
-                warnings.append(
-                    "the file keeps \(count) thumbnail\(count == 1 ? "" : "s") outside Exif: coderhost convert writes none"
-                )
-            }
-        }
         for other in others.prefix(Self.maxExaminedItems) {
             let kept = try kept(parts, in: other)
             if kept.isEmpty { continue }

@@ -15,7 +15,9 @@ enum ExportedRewriter {
                     let result = unsafe try type.rewrite(RewriteRequest(request), session)
                     if let failure = session.source.failure { throw failure }
                     var raw = cpi_rewrite_outcome()
-                    raw.flags = result.droppedItems ? CPI_REWRITE_DROPPED_ITEMS : 0
+                    raw.flags =
+                        (result.droppedItems ? CPI_REWRITE_DROPPED_ITEMS : 0)
+                        | (result.droppedThumbnails ? CPI_REWRITE_DROPPED_THUMBNAILS : 0)
                     raw.kept = try result.kept.raw()
                     unsafe try copyOut(raw, to: outcome)
                 }
@@ -82,7 +84,8 @@ extension RewriteRequest {
             removed: Set(MetadataBlob.Kind.allCases.filter { unsafe raw.remove.has(1 << $0.rawValue) }),
             transform: unsafe Orientation(rawValue: Int(raw.orientation)) ?? .up,
             crop: unsafe raw.crop.width == 0 && raw.crop.height == 0 ? nil : PixelRect(raw.crop),
-            isPerfect: unsafe raw.flags.has(CPI_REWRITE_PERFECT), optimizes: unsafe raw.flags.has(CPI_REWRITE_OPTIMIZE))
+            isPerfect: unsafe raw.flags.has(CPI_REWRITE_PERFECT), optimizes: unsafe raw.flags.has(CPI_REWRITE_OPTIMIZE),
+            removesThumbnails: unsafe raw.flags.has(CPI_REWRITE_THUMBNAILS))
         guard unsafe raw.blob_count > 0 else { return }
         guard let blobs = unsafe raw.blobs, let step = unsafe Int(exactly: raw.blob_stride), step >= FirstSize.blob,
             step <= 1 << 16

@@ -12,8 +12,10 @@ CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_REWRITE_OPTIMIZE ((uint32_t)0x01)       /* compress the same samples into fewer bytes                    */
 #define CPI_REWRITE_PERFECT  ((uint32_t)0x02)       /* refuse a transform or crop that keeps other pixels than asked */
+#define CPI_REWRITE_THUMBNAILS ((uint32_t)0x04)     /* leave out thumbnails that are no part of a blob               */
 #define CPI_REWRITE_KIND(kind) ((uint32_t)1 << (kind)) /* a CPI_BLOB_... in `remove`                                 */
 #define CPI_REWRITE_DROPPED_ITEMS ((uint32_t)0x01) /* outcome: items other than the primary one are left out        */
+#define CPI_REWRITE_DROPPED_THUMBNAILS ((uint32_t)0x02) /* outcome: CPI_REWRITE_THUMBNAILS is done, other items stay */
 
 /* The changes to the primary image. The host edits Exif and XMP: a plugin only removes and replaces blobs. */
 typedef struct cpi_rewrite_request {
@@ -32,7 +34,7 @@ typedef struct cpi_rewrite_request {
 /* What the plugin did. */
 typedef struct cpi_rewrite_outcome {
     uint32_t size;
-    uint32_t flags;    /* CPI_REWRITE_DROPPED_ITEMS                                                           */
+    uint32_t flags;    /* CPI_REWRITE_DROPPED_...                                                             */
     cpi_rect kept;     /* stored pixels in the output, before the transform; may end at the edges of blocks   */
     uint32_t reserved; /* must be zero                                                                        */
 } cpi_rewrite_outcome;

@@ -33,7 +33,9 @@ struct ImportedRewriter {
             try port.rewrite(request, sink, &raw, &error)
         }
         try raw.requireUnderstood()
-        return RewriteOutcome(kept: PixelRect(raw.kept), droppedItems: raw.flags & CPI_REWRITE_DROPPED_ITEMS != 0)
+        return RewriteOutcome(
+            kept: PixelRect(raw.kept), droppedItems: raw.flags & CPI_REWRITE_DROPPED_ITEMS != 0,
+            droppedThumbnails: raw.flags & CPI_REWRITE_DROPPED_THUMBNAILS != 0)
     }
 
     func transcode(
@@ -47,7 +49,10 @@ struct ImportedRewriter {
 
 extension RewriteRequest {
     /// The flags word of the contract.
-    var flags: UInt32 { (optimizes ? CPI_REWRITE_OPTIMIZE : 0) | (isPerfect ? CPI_REWRITE_PERFECT : 0) }
+    var flags: UInt32 {
+        (optimizes ? CPI_REWRITE_OPTIMIZE : 0) | (isPerfect ? CPI_REWRITE_PERFECT : 0)
+            | (removesThumbnails ? CPI_REWRITE_THUMBNAILS : 0)
+    }
     /// The metadata kinds to remove, one bit each.
     var removedBits: UInt32 { removed.reduce(0) { $0 | 1 << $1.rawValue } }
 }
