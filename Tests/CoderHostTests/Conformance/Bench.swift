@@ -63,6 +63,7 @@ enum Bench {
         Target(format: "avif", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "farbfeld", options: [:], tolerance: 0),
         Target(format: "bmp", options: [:], tolerance: 0),
+        Target(format: "tiff", options: [:], tolerance: 0),
         Target(format: "pam", options: [:], tolerance: 0),
         Target(format: "pnm", options: [:], tolerance: 0),
     ]

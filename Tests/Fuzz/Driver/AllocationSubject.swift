@@ -41,6 +41,7 @@ struct AllocationSubject: Sendable {
         decoding("gif", "images/three-frames.gif", isSwift: true),
         decoding("farbfeld", "images/rgba.ff", isSwift: true),
         decoding("bmp", "bmp/runs-8-bit.bmp", isSwift: true),
+        decoding("tiff", "tiff/planes.tif"),
         decoding("heif", "images/f.heic", faulty: "libheif"),
         decoding("avif", "images/f.avif", faulty: "libavif"),
         decoding("avif-sequence", "avif/sequence-alpha.avif", faulty: "libavif"),

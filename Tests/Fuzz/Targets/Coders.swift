@@ -28,7 +28,7 @@ extension FuzzTarget {
         Format("webp", cost: 3, RIFFMutator()), Format("awebp", cost: 4, RIFFMutator()),
         Format("heif", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("avif", cost: 6, BoxMutator(), splicer: BoxSplicer()),
-        Format("bmp", cost: 2, BitmapMutator()),
+        Format("bmp", cost: 2, BitmapMutator()), Format("tiff", cost: 3, DirectoryMutator()),
         Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pam", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pnm", cost: 4, nil, splicer: Splicer(RowsMutator())),

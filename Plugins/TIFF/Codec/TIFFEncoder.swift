@@ -1,0 +1,162 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Encodes one page of TIFF, or BigTIFF if the pixels need more than 4 GiB, in strips or tiles.
+public final class TIFFEncoder: RowEncoder {
+    private let session: EncoderSession
+    private let settings: EncodeSettings
+    private var sink: ByteSink?
+    private var info: ImageInfo?
+    private var blobs: [MetadataBlob] = []
+    private var writer: TIFFWriter?
+    private var layout: BlockLayout?
+    private var rowsDone = 0
+    private var hasGrays = false
+
+    public init(_ session: EncoderSession) throws(CoderError) {
+        self.session = session
+        settings = try EncodeSettings(session.options)
+    }
+
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
+        settings.formats(for: info.nativeFormat)
+    }
+
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        guard settings.formats(for: info.nativeFormat).contains(info.nativeFormat) else {
+            throw .invalidArgument("TIFF with this compression is not encoded from \(info.nativeFormat)")
+        }
+        guard !info.size.isEmpty, info.size.width < 1 << 31, info.size.height < 1 << 31 else {
+            throw .invalidArgument("a TIFF of \(info.size) pixels cannot be written")
+        }
+        self.info = info
+        self.sink = sink
+    }
+
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
+        guard [.exif, .xmp, .icc, .iptc].contains(blob.kind) || blob.kind == .raw && blob.key == "8BIM" else {
+            return false
+        }
+        blobs.append(blob)
+        return true
+    }
+
+    // MARK: Pixels
+
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        _ = try beginRows(frame)
+        try addRows(surface)
+    }
+
+    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
+        guard let info, let sink else { throw CoderError(.misuse, "begin comes first") }
+        if writer != nil { throw .unsupported("a second page") }
+        let layout = BlockLayout(info.size, info.nativeFormat, settings)
+        let exif = blobs.first { $0.kind == .exif }?.bytes
+        let bytes = (info.size.area ?? .max).multipliedReportingOverflow(by: info.nativeFormat.bytesPerPixel)
+        let isBig = settings.isBig ?? (bytes.overflow || bytes.partialValue > 4_000_000_000)
+        let writer = try TIFFWriter(sink, isBig: isBig, isBigEndian: exif?.first == 0x4D)
+        try session.host.reserve(bytes: 3 * layout.blockBytes)
+        try PageFields(info, settings, layout).write(to: writer)
+        try MetadataFields(session.host).write(blobs, orientation: info.orientation, to: writer)
+        self.writer = writer
+        self.layout = layout
+        return layout.block.height
+    }
+
+    public func addRows(_ surface: borrowing Surface) throws(CoderError) {
+        guard let writer, let layout, let info, surface.size.width == info.size.width,
+            surface.format == info.nativeFormat, surface.size.height <= info.size.height - rowsDone,
+            rowsDone % layout.block.height == 0
+        else { throw CoderError(.misuse, "the rows differ from the header") }
+        var bytes = [UInt8](repeating: 0, count: layout.blockBytes)
+        var top = 0
+        while top < surface.size.height {
+            try session.host.checkCancellation()
+            let rows = min(layout.block.height, surface.size.height - top)
+            let line = (rowsDone + top) / layout.block.height
+            for column in 0..<layout.across {
+                fill(&bytes, layout, surface, top: top, rows: rows, column: column)
+                // A tile always has all of its rows.
+                let count = layout.isTiled ? layout.blockBytes : rows * layout.rowBytes
+                try writer.write(&bytes, count: count, block: line * layout.across + column, isTile: layout.isTiled)
+            }
+            top += rows
+            session.host.progress(rowsDone + top, of: info.size.height)
+        }
+        rowsDone += surface.size.height
+    }
+
+    /// Copies one block; a tile at the edge repeats the last column and row, which compresses well.
+    private func fill(
+        _ bytes: inout [UInt8], _ layout: BlockLayout, _ surface: borrowing Surface, top: Int, rows: Int, column: Int
+    ) {
+        let left = column * layout.block.width
+        let width = min(layout.block.width, surface.size.width - left)
+        let pixel = surface.format.bytesPerPixel
+        for y in 0..<(layout.isTiled ? layout.block.height : rows) {
+            surface.withRow(top + min(y, rows - 1)) { row in
+                let start = y * layout.rowBytes
+                if layout.isBilevel {
+                    pack(row, left, width, into: &bytes, at: start, count: layout.rowBytes)
+                    return
+                }
+                RowCopy.copy(row, left * pixel, width * pixel, to: &bytes, at: start)
+                for x in width..<max(width, layout.block.width) {
+                    RowCopy.copy(row, (left + width - 1) * pixel, pixel, to: &bytes, at: start + x * pixel)
+                }
+            }
+        }
+    }
+
+    /// Packs gray samples into bits: 1 is black.
+    private func pack(
+        _ row: RawSpan, _ left: Int, _ width: Int, into target: inout [UInt8], at start: Int, count: Int
+    ) {
+        for offset in 0..<count {
+            var byte: UInt8 = 0
+            for bit in 0..<8 where offset * 8 + bit < width {
+                let sample = row.byte(at: left + offset * 8 + bit)
+                if sample < 128 { byte |= 0x80 >> bit }
+                if sample != 0 && sample != 255 { hasGrays = true }
+            }
+            target[start + offset] = byte
+        }
+    }
+
+    public func finish() throws(CoderError) {
+        guard let writer, let layout, let info, rowsDone == info.size.height else {
+            throw CoderError(.misuse, "the image is not complete")
+        }
+        if hasGrays { session.host.warn("gray levels became black or white") }
+        try writer.finish()
+        try session.host.reserve(bytes: -3 * layout.blockBytes)
+    }
+}
+
+/// The division of an image into strips or tiles.
+struct BlockLayout {
+    let block: PixelSize
+    let isTiled: Bool
+    let isBilevel: Bool
+    let across: Int
+    let rowBytes: Int
+    var blockBytes: Int { rowBytes * block.height }
+
+    /// Strips of about 256 KiB: large enough for the compression, small enough for a reader of bands.
+    private static let stripBytes = 256 << 10
+
+    init(_ size: PixelSize, _ format: PixelFormat, _ settings: EncodeSettings) {
+        isBilevel = settings.compression == .group4
+        isTiled = settings.tile > 0
+        let width = isTiled ? settings.tile : size.width
+        let rowBytes = isBilevel ? (width + 7) / 8 : width * format.bytesPerPixel
+        self.rowBytes = rowBytes
+        across = (size.width - 1) / width + 1
+        // The strips of JPEG must have a multiple of 16 rows; those of WebP are images of their own.
+        let rows = max(16, Self.stripBytes / rowBytes / 16 * 16)
+        let isWhole = settings.compression == .group4 || settings.compression == .webp && size.height <= 16_383
+        block = PixelSize(
+            width, isTiled ? settings.tile : isWhole && !isBilevel ? min(size.height, max(rows, 256)) : min(rows, max(16, size.height)))
+    }
+}

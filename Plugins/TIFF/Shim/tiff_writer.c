@@ -1,0 +1,114 @@
+/*
+ * tiff_writer.c - a file that libtiff writes through a function: blocks first, the directory at the end.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tiff_shim_writer {
+    TIFF           *tiff;
+    tiff_shim_write write;
+    void           *context;
+    uint64_t        position, end;
+    messages        messages;
+};
+
+/* libtiff reads only to extend a file that exists. */
+static tmsize_t read_nothing(thandle_t handle, void *target, tmsize_t count) {
+    (void)handle, (void)target, (void)count;
+    return 0;
+}
+
+static tmsize_t write_bytes(thandle_t handle, void *bytes, tmsize_t count) {
+    tiff_shim_writer *writer = handle;
+    if (count < 0) return -1;
+    if (writer->position > writer->end) {
+        /* A gap, as before an aligned directory. */
+        static const uint8_t zeros[16];
+        uint64_t             gap = writer->position - writer->end;
+        if (gap > sizeof zeros || writer->write(writer->context, writer->end, zeros, gap) != 0) return -1;
+        writer->end = writer->position;
+    }
+    if (writer->write(writer->context, writer->position, bytes, (uint64_t)count) != 0) return -1;
+    writer->position += (uint64_t)count;
+    if (writer->position > writer->end) writer->end = writer->position;
+    return count;
+}
+
+static toff_t seek(thandle_t handle, toff_t offset, int whence) {
+    tiff_shim_writer *writer = handle;
+    writer->position = (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? writer->position : writer->end) + offset;
+    return writer->position;
+}
+
+static int    close_nothing(thandle_t handle) { return (void)handle, 0; }
+static toff_t size_of(thandle_t handle) { return ((tiff_shim_writer *)handle)->end; }
+
+tiff_shim_writer *tiff_shim_writer_open(uint8_t is_big, uint8_t is_big_endian, tiff_shim_write write, void *context) {
+    tiff_shim_writer *writer  = calloc(1, sizeof *writer);
+    TIFFOpenOptions  *options = TIFFOpenOptionsAlloc();
+    if (writer && options) {
+        char mode[5] = "wlm";
+        if (is_big_endian) mode[1] = 'b';
+        if (is_big) mode[3] = '8';
+        writer->write = write, writer->context = context;
+        TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, &writer->messages);
+        TIFFOpenOptionsSetWarningHandlerExtR(options, note_warning, &writer->messages);
+        writer->tiff = TIFFClientOpenExt("image", mode, writer, read_nothing, write_bytes, seek, close_nothing, size_of,
+                                         NULL, NULL, options);
+    }
+    TIFFOpenOptionsFree(options);
+    if (writer && writer->tiff) return writer;
+    free(writer);
+    return NULL;
+}
+
+void tiff_shim_writer_free(tiff_shim_writer *writer) {
+    if (!writer) return;
+    if (writer->tiff) TIFFCleanup(writer->tiff);
+    free(writer);
+}
+
+const char *tiff_shim_writer_error(const tiff_shim_writer *writer) { return writer->messages.error; }
+uint64_t    tiff_shim_end(const tiff_shim_writer *writer) { return (writer->end + 1) & ~(uint64_t)1; }
+
+int32_t tiff_shim_append(tiff_shim_writer *writer, const uint8_t *bytes, uint64_t count, uint64_t *offset) {
+    *offset = tiff_shim_end(writer);
+    seek(writer, *offset, SEEK_SET);
+    return write_bytes(writer, (void *)(uintptr_t)bytes, (tmsize_t)count) < 0;
+}
+
+int32_t tiff_shim_set_number(tiff_shim_writer *writer, uint32_t tag, uint32_t value) {
+    return !TIFFSetField(writer->tiff, tag, value);
+}
+int32_t tiff_shim_set_real(tiff_shim_writer *writer, uint32_t tag, double value) {
+    return !TIFFSetField(writer->tiff, tag, value);
+}
+int32_t tiff_shim_set_offset(tiff_shim_writer *writer, uint32_t tag, uint64_t value) {
+    return !TIFFSetField(writer->tiff, tag, value);
+}
+int32_t tiff_shim_set_text(tiff_shim_writer *writer, uint32_t tag, const char *text) {
+    return !TIFFSetField(writer->tiff, tag, text);
+}
+int32_t tiff_shim_set_bytes(tiff_shim_writer *writer, uint32_t tag, const uint8_t *bytes, uint32_t count) {
+    return !TIFFSetField(writer->tiff, tag, count, bytes);
+}
+int32_t tiff_shim_set_extra_sample(tiff_shim_writer *writer, uint16_t kind) {
+    return !TIFFSetField(writer->tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
+}
+
+int32_t tiff_shim_write_block(tiff_shim_writer *writer, uint8_t is_tile, uint32_t block, uint8_t *bytes,
+                              uint64_t count) {
+    return (is_tile ? TIFFWriteEncodedTile(writer->tiff, block, bytes, (tmsize_t)count)
+                    : TIFFWriteEncodedStrip(writer->tiff, block, bytes, (tmsize_t)count))
+           < 0;
+}
+
+int32_t tiff_shim_finish(tiff_shim_writer *writer) {
+    if (!TIFFWriteDirectory(writer->tiff)) return 1;
+    TIFFCleanup(writer->tiff);
+    writer->tiff = NULL;
+    return writer->messages.errors != 0;
+}
