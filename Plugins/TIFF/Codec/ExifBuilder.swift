@@ -49,7 +49,7 @@ struct ExifBuilder {
     }
 
     private func field(_ entry: Directory.Entry) -> DirectoryWriter.Field? {
-        // Pointers are written anew; a maker note is kept as it is.
+        // The builder writes new pointers; it keeps a maker note as it is.
         if [Self.exif, Self.gps, Self.interoperability].contains(entry.tag) { return nil }
         // 64-bit numbers exist in a BigTIFF alone.
         guard entry.type < 16 else {

@@ -108,7 +108,8 @@ struct JPEGBlocks {
         var stream: [UInt8] = [0xFF, 0xD8]
         if format == .rgb8 {
             // APP14 "Adobe", version 100, flags, transform: 1 is YCbCr.
-            stream += [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, page.meaning.isConverted ? 1 : 0]
+            stream +=
+                [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, page.meaning.isConverted ? 1 : 0]
         }
         if tables.count > 4 { stream += tables[2..<tables.count - 2] }
         return stream + block[2...]

@@ -141,7 +141,9 @@ struct MetadataFields {
                 {
                     return DirectoryWriter.Field(
                         field.tag,
-                        below.entries.map { DirectoryWriter.Field($0.tag, type: $0.type, reader.source.bytes($0.value)) })
+                        below.entries.map {
+                            DirectoryWriter.Field($0.tag, type: $0.type, reader.source.bytes($0.value))
+                        })
                 }
                 return DirectoryWriter.Field(field.tag, type: field.type, reader.source.bytes(field.value))
             }

@@ -106,7 +106,8 @@ struct PageForm {
         }
         let dropped = samples - colors - (alpha == nil ? 0 : 1)
         if dropped > 0 {
-            let samples = dropped == 1 ? "an extra sample of each pixel is" : "\(dropped) extra samples of each pixel are"
+            let samples =
+                dropped == 1 ? "an extra sample of each pixel is" : "\(dropped) extra samples of each pixel are"
             losses.append("\(samples) dropped")
         }
     }

@@ -12,10 +12,15 @@ final class PageReader {
     /// Decoded blocks that reach below the last band.
     private var kept: [Int: [UInt8]] = [:]
     private var scratch: [[UInt8]] = []
-    /// The row after the last one that was read row by row.
-    private var nextRow = -1
-    private var rowBuffer: [UInt8] = []
+    private var line = Line()
     private var reserved = 0
+
+    /// The state of a strip that is read row by row.
+    private struct Line {
+        var bytes: [UInt8] = []
+        /// The row after the last one.
+        var next = -1
+    }
 
     /// A block above this size is decoded row by row, so that bands need little memory.
     private static let largeBlock = 8 << 20
@@ -34,9 +39,11 @@ final class PageReader {
         let (least, overflow) = self.page.rowBytes.multipliedReportingOverflow(
             by: self.page.isTiled ? self.page.block.height : 1)
         guard !block.isEmpty, self.page.blockCount > 0, self.page.rowBytes > 0, self.page.blockBytes < .max / 8,
-            !overflow, least <= self.page.blockBytes, hasRoom
+            !overflow, self.page.needsConversion || least <= self.page.blockBytes && hasRoom
         else { throw .corrupt("the strips or tiles have no valid size") }
-        if self.page.blockCount < neededBlocks { throw .corrupt("there are fewer strips or tiles than the image needs") }
+        if self.page.blockCount < neededBlocks {
+            throw .corrupt("there are fewer strips or tiles than the image needs")
+        }
     }
 
     deinit { release() }
@@ -63,7 +70,6 @@ final class PageReader {
 
     /// Whether a row of a block holds its pixels.
     private var hasRoom: Bool {
-        if page.needsConversion { return true }
         let samples = planes > 1 ? 1 : form.samples
         let (bits, overflow) = (block.width * samples).multipliedReportingOverflow(by: form.bits)
         return !overflow && (bits + 7) / 8 <= page.rowBytes
@@ -123,6 +129,11 @@ final class PageReader {
             return findings.note(intact: 1)
         }
         var bytes = [UInt8](repeating: 0, count: part.height * surface.stride)
+        for y in 0..<part.height {
+            surface.withRow(part.y - region.y + y) { source in
+                RowCopy.copy(source, 0, source.byteCount, to: &bytes, at: y * surface.stride)
+            }
+        }
         guard recover(row, &bytes, bytes.count, &findings) else { return }
         let recovered = bytes
         for y in 0..<part.height {
@@ -145,7 +156,8 @@ final class PageReader {
             return false
         }
         guard place.upperBound > end else {
-            findings.noteDefect(message, isMissing: false, hasPixels: true)
+            // The library stops at the first damaged code; samples behind it are 0.
+            findings.noteDefect(message, isMissing: false, hasPixels: target.contains { $0 != 0 })
             return false
         }
         let hasBytes = place.lowerBound < end
@@ -221,27 +233,27 @@ final class PageReader {
         // The library holds the coded bytes if they are not mapped.
         let strip = file.place(of: part.y / block.height)
         try reserve(rowBytes + (session.source.isContiguous ? 0 : strip?.count ?? 0))
-        if rowBuffer.count != rowBytes { rowBuffer = [UInt8](repeating: 0, count: rowBytes) }
+        if line.bytes.count != rowBytes { line.bytes = [UInt8](repeating: 0, count: rowBytes) }
         let top = part.y / block.height * block.height
-        let isNext = nextRow == part.y
+        let isNext = line.next == part.y
         for y in (isNext ? part.y : top)..<part.y + part.height {
             if y % 64 == 0 { try session.host.checkCancellation() }
-            let isIntact = file.read(row: y, into: &rowBuffer)
+            let isIntact = file.read(row: y, into: &line.bytes)
             if y >= part.y {
-                let planes = [rowBuffer]
+                let planes = [line.bytes]
                 surface.withMutableRow(y - region.y) { target in
                     converter.convert(
                         planes, from: 0, columns: part.x..<part.x + part.width, into: &target, at: part.x - region.x)
                 }
             }
             guard isIntact else {
-                nextRow = -1
+                line.next = -1
                 let isMissing = (strip?.upperBound ?? 0) > session.source.available
                 return findings.noteDefect(
                     "\(file.message) (row \(y))", isMissing: isMissing, hasPixels: y > part.y)
             }
         }
-        nextRow = part.y + part.height
+        line.next = part.y + part.height
         findings.note(intact: 1)
     }
 

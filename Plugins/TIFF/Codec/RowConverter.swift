@@ -7,6 +7,8 @@ struct RowConverter {
     private let map: ColorMap?
     /// The pixels of each stored sample, for few bits in one channel.
     private let table: [UInt8]
+    /// The eight gray pixels of each byte of 1-bit samples.
+    private let octets: [UInt64]
 
     init(_ form: PageForm, map: ColorMap?) {
         self.form = form
@@ -20,6 +22,14 @@ struct RowConverter {
             }
         }
         self.table = table
+        octets = form.bits == 1 && table.count == 2 ? (0..<256).map { Self.octet($0, table) } : []
+    }
+
+    /// Returns the eight pixels of a byte, in memory order.
+    private static func octet(_ byte: Int, _ table: [UInt8]) -> UInt64 {
+        var pixels: UInt64 = 0
+        for bit in 0..<8 { pixels |= UInt64(table[byte >> (7 - bit) & 1]) << UInt64(8 * bit) }
+        return pixels.littleEndian
     }
 
     /// Returns an integer sample of at most 16 bits with the width of the pixel format.
@@ -54,6 +64,9 @@ struct RowConverter {
             if form.isCopy {
                 let from = start + columns.lowerBound * width
                 return RowCopy.copy(bytes, from, columns.count * width, to: &row, at: x * width)
+            }
+            if !octets.isEmpty, columns.lowerBound % 8 == 0 {
+                return RowCopy.expand(octets, bytes, from: start, columns: columns, to: &row, at: x)
             }
             if !table.isEmpty {
                 return RowCopy.look(
@@ -194,7 +207,8 @@ struct RowConverter {
 
     /// Returns a stored sample as a float; integers become 0 to 1.
     private func real(_ planes: [[UInt8]], _ start: Int, _ column: Int, _ sample: Int) -> Float {
-        let bits = form.bits == 64 ? wide(planes, start, column, sample) : UInt64(integer(planes, start, column, sample))
+        let bits =
+            form.bits == 64 ? wide(planes, start, column, sample) : UInt64(integer(planes, start, column, sample))
         guard form.sample == .float else {
             let value = form.sample == .signed ? bits ^ 1 << (form.bits - 1) : bits
             return Float(Double(value) / Double(UInt64.max >> (64 - form.bits)))

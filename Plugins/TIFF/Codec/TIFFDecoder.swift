@@ -152,7 +152,9 @@ public final class TIFFDecoder: ItemDecoder {
         for (index, member) in members.enumerated()
         where index == selected || member.role == .level && member.owner == selected {
             // A damaged level, or one with other colors, is left out.
-            guard let level = try? facts(of: index), level.info.nativeFormat == whole.info.nativeFormat else { continue }
+            guard let level = try? facts(of: index), level.info.nativeFormat == whole.info.nativeFormat else {
+                continue
+            }
             forms.append(Scaled(size: level.info.size, member: index, eighths: 8))
             guard JPEGBlocks(try open().file, level.page, level.form, session) != nil else { continue }
             for eighths in [4, 2, 1] {

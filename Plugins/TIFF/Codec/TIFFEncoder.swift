@@ -157,6 +157,9 @@ struct BlockLayout {
         let rows = max(16, Self.stripBytes / rowBytes / 16 * 16)
         let isWhole = settings.compression == .group4 || settings.compression == .webp && size.height <= 16_383
         block = PixelSize(
-            width, isTiled ? settings.tile : isWhole && !isBilevel ? min(size.height, max(rows, 256)) : min(rows, max(16, size.height)))
+            width,
+            isTiled
+                ? settings.tile
+                : isWhole && !isBilevel ? min(size.height, max(rows, 256)) : min(rows, max(16, size.height)))
     }
 }

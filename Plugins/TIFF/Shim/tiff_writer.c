@@ -24,12 +24,13 @@ static tmsize_t read_nothing(thandle_t handle, void *target, tmsize_t count) {
 static tmsize_t write_bytes(thandle_t handle, void *bytes, tmsize_t count) {
     tiff_shim_writer *writer = handle;
     if (count < 0) return -1;
-    if (writer->position > writer->end) {
-        /* A gap, as before an aligned directory. */
-        static const uint8_t zeros[16];
+    /* Values are written before the directory that precedes them. */
+    while (writer->position > writer->end) {
+        static const uint8_t zeros[512];
         uint64_t             gap = writer->position - writer->end;
-        if (gap > sizeof zeros || writer->write(writer->context, writer->end, zeros, gap) != 0) return -1;
-        writer->end = writer->position;
+        if (gap > sizeof zeros) gap = sizeof zeros;
+        if (writer->write(writer->context, writer->end, zeros, gap) != 0) return -1;
+        writer->end += gap;
     }
     if (writer->write(writer->context, writer->position, bytes, (uint64_t)count) != 0) return -1;
     writer->position += (uint64_t)count;

@@ -39,7 +39,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["jpeg", "png", "gif", "webp", "avif", "heic", "apng", "farbfeld", "bmp", "tiff"] as [ImageFormat])
+    @Test(
+        arguments: ["jpeg", "png", "gif", "webp", "avif", "heic", "apng", "farbfeld", "bmp", "tiff"] as [ImageFormat])
     func `are the same bytes when an image is encoded`(format: ImageFormat) throws {
         let pixels = try PixelBuffer(size: PixelSize(61, 43), format: .rgba8)
         var random = SeededRandom(5)

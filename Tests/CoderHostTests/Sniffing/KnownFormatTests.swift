@@ -234,15 +234,15 @@ import Testing
     private static let host = testHost(Repository.products)
 
     @Test func `are named in the error`() throws {
-        let tiff = ImageSource(SniffedSample.tiff([256], isLittle: true, isBig: false), name: "a.jpg")
+        let raw = ImageSource(Self.text("FUJIFILMCCD-RAW 0201"), name: "a.jpg")
 
-        let error = #expect(throws: CoderError.self) { try Self.host.manager.decode(tiff) }
+        let error = #expect(throws: CoderError.self) { try Self.host.manager.decode(raw) }
 
         #expect(error?.code == .noCoder)
-        #expect(error?.message == "this looks like TIFF (image/tiff), which no installed plugin reads")
+        #expect(error?.message == "this looks like Fujifilm RAF (image/x-fuji-raf), which no installed plugin reads")
         #expect(error?.hint?.contains("coderhost list --formats") == true)
-        #expect(error?.recognizedFormat == Self.host.manager.recognizedFormat(of: tiff))
-        #expect(error?.recognizedFormat?.typeIdentifier == "public.tiff")
+        #expect(error?.recognizedFormat == Self.host.manager.recognizedFormat(of: raw))
+        #expect(error?.recognizedFormat?.typeIdentifier == "com.fuji.raw-image")
     }
 
     @Test func `are no images if they are pages, videos or archives`() throws {

@@ -16,7 +16,9 @@ struct CancelCommand {
     private let formats: [ImageFormat]
     private let isIsolated: Bool
     private let host: CoderHost
-    private static let all: [ImageFormat] = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "pam"]
+    private static let all: [ImageFormat] = [
+        "png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "pam",
+    ]
 
     /// Work that takes some time.
     private struct Work: Sendable {

@@ -13,7 +13,9 @@ struct KillCommand {
     private let seed: UInt64
     private let side: Int
     private let host = Probe.host(IsolationPolicy(.require, reuse: .fresh))
-    private static let formats: [ImageFormat] = ["png", "jpeg", "webp", "gif", "avif", "heic", "farbfeld", "bmp", "tiff"]
+    private static let formats: [ImageFormat] = [
+        "png", "jpeg", "webp", "gif", "avif", "heic", "farbfeld", "bmp", "tiff",
+    ]
 
     init(_ switches: Switches) {
         count = switches.number("--count", 50)

@@ -129,7 +129,8 @@ extension CommandResult {
         let suffixes = Set(Bomb.all.compactMap { $0.name.split(separator: ".").last })
 
         #expect(Bomb.all.count >= 60)
-        #expect(suffixes == ["png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "tif"])
+        #expect(
+            suffixes == ["png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "tif"])
         #expect(Set(Bomb.all.map(\.name)).count == Bomb.all.count)
     }
 

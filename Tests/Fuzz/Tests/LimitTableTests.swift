@@ -90,7 +90,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "pam", "pnm"] as [ImageFormat])
+    @Test(
+        arguments: ["png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "pam", "pnm"]
+            as [ImageFormat])
     func `for the output is kept by every written format`(format: ImageFormat) throws {
         let image = try Self.manager.decode(try ImageSource(path: Repository.fixture("images/f.png")))
         var limits = DecodeLimits.default

@@ -59,6 +59,34 @@ enum RowCopy {
         }
     }
 
+    /// Replaces every byte by eight pixels of one byte each: 1 bit, from a column that begins a byte.
+    ///
+    /// - Parameter table: the eight pixels of each byte, in memory order.
+    static func expand(
+        _ table: [UInt64], _ source: [UInt8], from start: Int, columns: Range<Int>, to row: inout MutableRawSpan,
+        at offset: Int
+    ) {
+        let (first, whole) = (start + columns.lowerBound / 8, columns.count / 8)
+        precondition(columns.lowerBound % 8 == 0 && table.count == 256 && start >= 0)
+        precondition(first + (columns.count + 7) / 8 <= source.count)
+        precondition(offset >= 0 && offset + columns.count <= row.byteCount)
+        unsafe table.withUnsafeBufferPointer { table in
+            unsafe source.withUnsafeBufferPointer { source in
+                unsafe row.withUnsafeMutableBytes { row in
+                    for index in 0..<whole {
+                        let pixels = unsafe table[Int(source[first + index])]
+                        unsafe row.storeBytes(of: pixels, toByteOffset: offset + 8 * index, as: UInt64.self)
+                    }
+                    guard columns.count % 8 > 0 else { return }
+                    let pixels = unsafe table[Int(source[first + whole])]
+                    unsafe withUnsafeBytes(of: pixels) { pixels in
+                        for rest in 0..<columns.count % 8 { unsafe row[offset + 8 * whole + rest] = pixels[rest] }
+                    }
+                }
+            }
+        }
+    }
+
     /// Replaces the samples of 1 to 8 bits of one channel by entries of a table, each of `width` bytes.
     static func look(
         up table: [UInt8], width: Int, bits: Int, _ source: [UInt8], from start: Int, columns: Range<Int>,

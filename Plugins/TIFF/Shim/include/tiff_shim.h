@@ -30,7 +30,7 @@ typedef struct tiff_shim_page {
     uint8_t  is_tiled;
     uint8_t  is_codec_missing;
     uint8_t  needs_rgba;     /* only tiff_shim_read_rgba decodes it */
-    uint8_t  is_converted;   /* the codec converts to RGB; `photometric` says so */
+    uint8_t  is_converted;   /* the codec converts to RGB, which `photometric` states */
 } tiff_shim_page;
 
 typedef struct tiff_shim_file tiff_shim_file;
