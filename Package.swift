@@ -92,6 +92,7 @@ let rooms = [
     room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
     room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
     room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
+    room("Classics", "classics"),
     room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
     room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
 ]

@@ -64,6 +64,8 @@ enum Bench {
         Target(format: "farbfeld", options: [:], tolerance: 0),
         Target(format: "bmp", options: [:], tolerance: 0),
         Target(format: "tiff", options: [:], tolerance: 0),
+        Target(format: "qoi", options: [:], tolerance: 0),
+        Target(format: "tga", options: [:], tolerance: 0),
         Target(format: "pam", options: [:], tolerance: 0),
         Target(format: "pnm", options: [:], tolerance: 0),
     ]

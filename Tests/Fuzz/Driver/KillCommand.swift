@@ -15,7 +15,7 @@ struct KillCommand {
     private let host = Probe.host(IsolationPolicy(.require, reuse: .fresh))
     private static let formats: [ImageFormat] = [
         "png", "jpeg", "webp", "gif", "avif", "heic", "farbfeld", "bmp", "tiff",
-    ]
+    , "qoi", "tga"]
 
     init(_ switches: Switches) {
         count = switches.number("--count", 50)

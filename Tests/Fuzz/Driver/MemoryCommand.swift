@@ -22,7 +22,7 @@ struct MemoryCommand {
         ("jpeg", "jpg", []), ("jpeg-progressive", "jpg", ["jpeg.progressive=true", "jpeg.subsampling=444"]),
         ("png", "png", ["effort=1"]), ("png-interlaced", "png", ["effort=3", "png.interlaced=true"]),
         ("gif", "gif", []), ("webp", "webp", ["webp.method=0"]),
-        ("webp-lossless", "webp", ["lossless=true", "webp.method=0"]), ("farbfeld", "ff", []), ("bmp", "bmp", []),
+        ("webp-lossless", "webp", ["lossless=true", "webp.method=0"]), ("farbfeld", "ff", []), ("bmp", "bmp", []), ("qoi", "qoi", []), ("tga", "tga", []),
         ("tiff", "tif", []),
         ("pam", "pam", []),
         ("heic", "heic", ["effort=0"]), ("avif", "avif", ["effort=0"]),

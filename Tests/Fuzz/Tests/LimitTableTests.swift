@@ -91,7 +91,9 @@ import Testing
     }
 
     @Test(
-        arguments: ["png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "pam", "pnm"]
+        arguments: [
+            "png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "pfm", "hdr", "xbm", "pam", "pnm",
+        ]
             as [ImageFormat])
     func `for the output is kept by every written format`(format: ImageFormat) throws {
         let image = try Self.manager.decode(try ImageSource(path: Repository.fixture("images/f.png")))

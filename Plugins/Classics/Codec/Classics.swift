@@ -1,0 +1,29 @@
+package import CoderPluginKit
+
+/// The coders of the room, in the order of the manifest.
+package enum Classics {
+    /// The coders; those that write light or black and white are apart, because such values do not come back as given.
+    package static let coders: [Coder] = [
+        coder("qoi", RowDecoder<QOIRows>.self, RowsEncoder<QOIWriter>.self),
+        coder("tga", RowDecoder<TGARows>.self, RowsEncoder<TGAWriter>.self),
+        coder("pfm", RowDecoder<PFMRows>.self),
+        coder("encoder.pfm", nil, RowsEncoder<PFMWriter>.self),
+        coder("hdr", RowDecoder<HDRRows>.self),
+        coder("encoder.hdr", nil, RowsEncoder<HDRWriter>.self),
+        coder("pcx", RowDecoder<PCXRows>.self),
+        coder("sgi", RowDecoder<SGIRows>.self),
+        coder("ras", RowDecoder<SunRows>.self),
+        coder("wbmp", RowDecoder<WBMPRows>.self),
+        coder("xbm", RowDecoder<XBMRows>.self),
+        coder("encoder.xbm", nil, RowsEncoder<XBMWriter>.self),
+        coder("xpm", RowDecoder<XPMRows>.self),
+    ]
+
+    private static func coder(
+        _ name: String, _ decoder: (any ImageDecoder.Type)?, _ encoder: (any ImageEncoder.Type)? = nil
+    ) -> Coder {
+        Coder(
+            id: "org.coderhost.\(name)", decoder: decoder, encoder: encoder,
+            roles: decoder == nil ? [] : name == "dds" ? [.scale] : [.incremental])
+    }
+}

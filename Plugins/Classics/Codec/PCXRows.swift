@@ -1,0 +1,92 @@
+import CoderPluginKit
+import ImageModel
+
+/// The rows of a PCX file: planes of 1, 2, 4 or 8 bits, in runs.
+///
+/// - Source: ZSoft PCX File Format Technical Reference Manual, 1991.
+struct PCXRows: StoredRows {
+    let info: ImageInfo
+    private let colors: PCXColors
+    private let isPacked: Bool
+    private let planeBytes: Int
+    private var input: RowInput
+    private var stored: [UInt8] = []
+    /// A run that continues in the next row: its value and the number of bytes that are left.
+    private var run: (value: UInt8, left: Int) = (0, 0)
+
+    private static let headerBytes = 128
+
+    init(_ session: DecoderSession) throws(CoderError) {
+        var reader = ByteReader(session.source)
+        guard try reader.u8() == 0x0a else { throw .notMine() }
+        let header = try reader.bytes(Self.headerBytes - 1)
+        func u8(_ at: Int) -> Int { Int(header[at - 1]) }
+        func u16(_ at: Int) -> Int { u8(at) | u8(at + 1) << 8 }
+        guard [0, 2, 3, 4, 5].contains(u8(1)), u8(2) <= 1 else { throw .notMine() }
+        isPacked = u8(2) == 1
+        let size = try PixelSize.checked(u16(8) - u16(4) + 1, u16(10) - u16(6) + 1, bits: 64, at: 4)
+        colors = try PCXColors(
+            bits: u8(3), planes: u8(65), version: u8(1), paletteKind: u16(68), header: Array(header[15..<63]), session)
+        planeBytes = u16(66)
+        guard planeBytes > 0 else { throw .corrupt("the rows have no bytes", at: 66) }
+        if planeBytes < (size.width * colors.bits + 7) / 8 {
+            session.host.warn("rows of \(planeBytes) bytes are too short: their last pixels are black")
+        }
+        input = RowInput(source: session.source, offset: Self.headerBytes)
+        info = ImageInfo(size: size, nativeFormat: colors.format, bitDepth: colors.bitDepth, decodesRows: true)
+    }
+
+    mutating func begin(atRow row: Int) -> Bool {
+        guard row == 0 || !isPacked else { return false }
+        input.offset = Self.headerBytes + row * planeBytes * colors.planes
+        run = (0, 0)
+        return true
+    }
+
+    mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
+        let count = planeBytes * colors.planes
+        var stored = self.stored
+        self.stored = []
+        if stored.isEmpty { stored = [UInt8](repeating: 0, count: count) }
+        defer { self.stored = stored }
+        if isPacked {
+            var after = run
+            try input.read(upTo: 2 * count + 64) { [run] bytes in
+                after = run
+                return Self.fill(&stored, from: bytes, &after)
+            }
+            run = after
+        } else {
+            try input.read(exactly: count) { bytes in
+                for at in 0..<count { stored[at] = bytes.byte(at: at) }
+            }
+        }
+        colors.put(stored, planeBytes: planeBytes, width: info.size.width, into: &row)
+    }
+
+    /// Fills a row from runs and returns the number of used bytes; nil if bytes are missing.
+    private static func fill(_ row: inout [UInt8], from bytes: RawSpan, _ run: inout (value: UInt8, left: Int)) -> Int?
+    {
+        var (at, place) = (0, 0)
+        while place < row.count {
+            if run.left == 0 {
+                guard at < bytes.byteCount else { return nil }
+                let code = bytes.byte(at: at)
+                at += 1
+                if code < 0xc0 {
+                    row[place] = code
+                    place += 1
+                    continue
+                }
+                guard at < bytes.byteCount else { return nil }
+                run = (bytes.byte(at: at), Int(code & 63))
+                at += 1
+            }
+            let count = min(run.left, row.count - place)
+            for index in place..<place + count { row[index] = run.value }
+            place += count
+            run.left -= count
+        }
+        return at
+    }
+}

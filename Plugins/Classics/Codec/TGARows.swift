@@ -1,0 +1,94 @@
+import CoderPluginKit
+import ImageModel
+
+/// The rows of a TGA file.
+struct TGARows: StoredRows {
+    let info: ImageInfo
+    private let header: TGAHeader
+    private let pixels: TGAPixels
+    private var input: RowInput
+    /// The pixels of the row, as stored.
+    private var stored: [UInt8] = []
+    /// A packet that continues in the next row.
+    private var packet = TGAPacket()
+
+    var isFromBottom: Bool { !header.isFromTop }
+
+    init(_ session: DecoderSession) throws(CoderError) {
+        header = try TGAHeader(session)
+        pixels = try TGAPixels(header, session)
+        input = RowInput(source: session.source, offset: header.pixelStart)
+        info = ImageInfo(
+            size: header.size, nativeFormat: pixels.format, decodesRows: !header.isPacked || header.isFromTop)
+    }
+
+    mutating func begin(atRow row: Int) -> Bool {
+        guard row == 0 || !header.isPacked else { return false }
+        input.offset = header.pixelStart + row * header.size.width * header.pixelBytes
+        packet = TGAPacket()
+        return true
+    }
+
+    mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
+        let (pixels, header) = (self.pixels, self.header)
+        let width = header.size.width
+        var stored = self.stored
+        self.stored = []
+        if stored.isEmpty { stored = [UInt8](repeating: 0, count: width * header.pixelBytes) }
+        defer { self.stored = stored }
+        if header.isPacked {
+            var after = packet
+            // One byte before each pixel at most.
+            try input.read(upTo: width * (header.pixelBytes + 1)) { [packet] bytes in
+                after = packet
+                return after.fill(&stored, from: bytes, pixelBytes: header.pixelBytes)
+            }
+            packet = after
+        } else {
+            try input.read(exactly: stored.count) { bytes in
+                for at in 0..<bytes.byteCount { stored[at] = bytes.byte(at: at) }
+            }
+        }
+        pixels.put(stored, width: width, isFromRight: header.isFromRight, into: &row)
+    }
+}
+
+/// A packet of equal or different pixels.
+struct TGAPacket {
+    /// The number of pixels that are left.
+    private var left = 0
+    /// The repeated pixel; empty for different pixels.
+    private var pixel: [UInt8] = []
+
+    /// Fills a row and returns the number of used bytes; nil if bytes are missing.
+    mutating func fill(_ row: inout [UInt8], from bytes: RawSpan, pixelBytes: Int) -> Int? {
+        var (at, place) = (0, 0)
+        while place < row.count {
+            if left == 0 {
+                guard at < bytes.byteCount else { return nil }
+                let code = bytes.byte(at: at)
+                at += 1
+                left = Int(code & 127) + 1
+                pixel = []
+                if code & 128 != 0 {
+                    guard bytes.byteCount - at >= pixelBytes else { return nil }
+                    for index in 0..<pixelBytes { pixel.append(bytes.byte(at: at + index)) }
+                    at += pixelBytes
+                }
+            }
+            let count = min(left * pixelBytes, row.count - place)
+            if pixel.isEmpty {
+                guard bytes.byteCount - at >= count else { return nil }
+                for index in 0..<count { row[place + index] = bytes.byte(at: at + index) }
+                at += count
+            } else {
+                for start in stride(from: place, to: place + count, by: pixelBytes) {
+                    for index in 0..<pixelBytes { row[start + index] = pixel[index] }
+                }
+            }
+            place += count
+            left -= count / pixelBytes
+        }
+        return at
+    }
+}
