@@ -89,6 +89,7 @@ let rooms = [
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: ["WebPCodec", "WebPShim"]),
     room("GIF", "gif", hasPalettes: true),
+    room("JXL", "jxl", libraries: ["jxl"]),
     room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
     room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
     room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),

@@ -59,6 +59,11 @@ def tool_output(path, kind):
                 run("webpmux", "-get", "frame", "1", path, "-o", first)
                 return tool_output(first, "webp")
         return run("dwebp", path, "-pam", "-o", "-"), "dwebp"
+    if kind == "jxl":
+        with tempfile.TemporaryDirectory() as folder:
+            png = Path(folder) / "out.png"
+            run("djxl", "--quiet", path, png)
+            return run("pngtopam", "-alphapam", png), "djxl"
     if kind in ("heic", "avif"):
         with tempfile.TemporaryDirectory() as folder:
             png = Path(folder) / "out.png"

@@ -66,6 +66,7 @@ enum Bench {
         Target(format: "tiff", options: [:], tolerance: 0),
         Target(format: "qoi", options: [:], tolerance: 0),
         Target(format: "tga", options: [:], tolerance: 0),
+        Target(format: "jxl", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "pam", options: [:], tolerance: 0),
         Target(format: "pnm", options: [:], tolerance: 0),
     ]

@@ -17,7 +17,7 @@ struct CancelCommand {
     private let isIsolated: Bool
     private let host: CoderHost
     private static let all: [ImageFormat] = [
-        "png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "pam",
+        "png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "jxl", "pam",
     ]
 
     /// Work that takes some time.

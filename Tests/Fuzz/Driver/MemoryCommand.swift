@@ -24,6 +24,7 @@ struct MemoryCommand {
         ("gif", "gif", []), ("webp", "webp", ["webp.method=0"]),
         ("webp-lossless", "webp", ["lossless=true", "webp.method=0"]), ("farbfeld", "ff", []), ("bmp", "bmp", []), ("qoi", "qoi", []), ("tga", "tga", []),
         ("tiff", "tif", []),
+        ("jxl", "jxl", ["effort=1"]),
         ("pam", "pam", []),
         ("heic", "heic", ["effort=0"]), ("avif", "avif", ["effort=0"]),
     ]

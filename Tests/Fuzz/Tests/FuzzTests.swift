@@ -133,7 +133,7 @@ extension CommandResult {
             suffixes == [
                 "png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "tif", "qoi", "tga", "pfm",
                 "hdr", "pcx", "sgi", "ras", "xbm", "xpm",
-            ])
+            , "jxl"])
         #expect(Set(Bomb.all.map(\.name)).count == Bomb.all.count)
     }
 

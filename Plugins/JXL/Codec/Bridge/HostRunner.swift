@@ -1,0 +1,70 @@
+internal import CoderPluginKit
+internal import ImageModel
+internal import JXLShim
+
+/// Runs the tasks of libjxl on the host's threads.
+///
+/// libjxl aborts the process if its runner reports an error. After a cancellation, this runner therefore finishes the
+/// tasks of the current call on one thread; the caller polls after that call.
+/// - Concurrency: the library calls it on the thread of the session, one call at a time.
+@safe final class HostRunner {
+    private let host: HostServices
+    private let threads: Int
+    /// The reason for which the host stopped the tasks.
+    private(set) var error: CoderError?
+
+    init(_ host: HostServices, threads: Int) {
+        self.host = host
+        self.threads = max(1, threads)
+    }
+
+    /// The argument of `function`.
+    @unsafe var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+    /// The runner for libjxl; nil to let libjxl run everything on the calling thread.
+    @unsafe var function: jxl_shim_run? {
+        if threads == 1 { return nil }
+        return { context, work, begin, task, first, end in
+            let runner = unsafe Unmanaged<HostRunner>.fromOpaque(context!).takeUnretainedValue()
+            let status = unsafe begin!(work, runner.threads)
+            if status == 0 { unsafe runner.run(work, task!, first..<max(first, end)) }
+            return status
+        }
+    }
+
+    @unsafe
+    private func run(
+        _ work: UnsafeMutableRawPointer?, _ task: @convention(c) (UnsafeMutableRawPointer?, UInt32, Int) -> Void,
+        _ range: Range<UInt32>
+    ) {
+        let isDone = TaskFlags(range.count)
+        if error == nil, range.count > 1 {
+            do throws(CoderError) {
+                try host.concurrently(range.count) { index, thread throws(CoderError) in
+                    unsafe task(work, range.lowerBound + UInt32(index), min(thread, threads - 1))
+                    isDone.set(index)
+                }
+                return
+            } catch {
+                self.error = error
+            }
+        }
+        for index in 0..<range.count where !isDone[index] { unsafe task(work, range.lowerBound + UInt32(index), 0) }
+    }
+}
+
+/// One flag for each task.
+// Sendable because: every index has its own byte, and only the thread that runs the task writes it.
+@safe private final class TaskFlags: @unchecked Sendable {
+    private let places: UnsafeMutableBufferPointer<Bool>
+
+    init(_ count: Int) {
+        unsafe places = .allocate(capacity: max(1, count))
+        unsafe places.initialize(repeating: false)
+    }
+
+    deinit { unsafe places.deallocate() }
+
+    subscript(index: Int) -> Bool { unsafe places[index] }
+    func set(_ index: Int) { unsafe places[index] = true }
+}
