@@ -62,10 +62,11 @@ import Testing
     }
 
     /// An uncompressed TGA without a palette begins like a cursor; so do the others with one field changed.
-    @Test(arguments: [
-        [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 4, 0, 24, 0], [0, 0, 1, 0, 0, 0], [0, 0, 3, 0, 1, 0],
-        [0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 32, 0, 40, 0, 0, 0, 6, 0, 0, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 4, 0, 24, 0], [0, 0, 1, 0, 0, 0], [0, 0, 3, 0, 1, 0],
+            [0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 32, 0, 40, 0, 0, 0, 6, 0, 0, 0],
+        ] as [[UInt8]])
     func `leaves files that only begin like an icon to others`(start: [UInt8]) throws {
         let decoder = decoder(start + [UInt8](repeating: 7, count: 64))
         let error = #expect(throws: CoderError.self) { try decoder.readHeader() }

@@ -2,7 +2,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(40))) struct `The conformance kit passes` {
-    @Test(arguments: ["apng", "avif", "awebp", "bmp", "classics", "farbfeld", "gif", "heif", "jpeg", "jxl", "png", "tiff", "webp"])
+    @Test(arguments: [
+        "apng", "avif", "awebp", "bmp", "classics", "farbfeld", "gif", "heif", "ico", "jpeg", "jxl", "png", "tiff",
+        "webp",
+    ])
     func `every plugin of the project`(format: String) throws {
         let verdicts = try ConformanceKit.verdicts(["\(Repository.products)/libcoder-\(format).so"])
 

@@ -46,7 +46,10 @@ import Testing
 
     // MARK: Outputs
 
-    static let formats = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "hdr", "jxl", "pam", "pnm"]
+    static let formats = [
+        "png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "hdr", "jxl", "pam",
+        "pnm",
+    ]
 
     @Test(
         arguments: formats, ["f.png", "f.jpg", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"])

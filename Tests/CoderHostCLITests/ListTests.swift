@@ -4,7 +4,7 @@ import Testing
 import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `The command list` {
-    static let plugins = ["bmp", "classics", "farbfeld", "gif", "heif", "jpeg", "jxl", "png", "tiff", "webp"]
+    static let plugins = ["bmp", "classics", "farbfeld", "gif", "heif", "ico", "jpeg", "jxl", "png", "tiff", "webp"]
 
     @Test func `lists all plugins beside the command with status and file`() throws {
         let result = try Tool.run("list")
@@ -41,7 +41,10 @@ import ImageProcessing
                 return (cells[0], cells)
             })
 
-        for format in ["avif", "bmp", "farbfeld", "gif", "hdr", "heic", "jpeg", "jxl", "pam", "pfm", "png", "pnm", "tiff", "qoi", "tga", "webp", "xbm"] {
+        for format in [
+            "avif", "bmp", "farbfeld", "gif", "hdr", "heic", "ico", "jpeg", "jxl", "pam", "pfm", "png", "pnm", "tiff",
+            "qoi", "tga", "webp", "xbm",
+        ] {
             #expect(rows[format].map { Array($0[1...2]) } == ["yes", "yes"], "\(format)")
         }
         let document = Document(try Tool.run("list", "--formats", "--json").stdout)

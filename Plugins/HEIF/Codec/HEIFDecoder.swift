@@ -84,7 +84,7 @@ public final class HEIFDecoder: ItemDecoder {
     private func described(_ index: Int, of file: File) throws(CoderError) -> Selected {
         do throws(CoderError) {
             var still = try file.derivations.still(file.images[index].id)
-            if try plan(for: still, in: file.derivations) != nil { still = still.composedTileByTile() }
+            if try plan(for: still, in: file.derivations) != nil { still.adoptTiles(file.derivations.table) }
             return Selected(still: still, info: info(of: still, of: file))
         } catch {
             if index == 0 || error.code == .needsInput { throw error }

@@ -13,8 +13,6 @@ struct Image {
     let isPremultiplied: Bool
     let codePoints: CodePoints?
     let profile: Range<Int>?
-    /// Whether it is a grid of gray tiles.
-    let hasGrayTiles: Bool
     /// Whether it is one AV1 stream, not composed of others.
     let isAV1: Bool
     /// Whether cropping is the only transform.
@@ -38,7 +36,6 @@ struct Image {
         self.isGray = isGray && !item.isDerived
         self.depth = item.type == "iovl" ? 8 : depth
         let tiles = item.type == "grid" ? table.targets("dimg", from: id) : []
-        hasGrayTiles = isGray && tiles.allSatisfy(table.isGray)
         var hasAlpha = false
         for place in [id] + Set(tiles) where !hasAlpha { hasAlpha = try derivations.alpha(place) != nil }
         self.hasAlpha = hasAlpha
@@ -57,11 +54,9 @@ struct Image {
         profile = described.lazy.compactMap { if case .profile(let range) = $0 { range } else { nil } }.first
     }
 
-    /// Returns the image with the channels of its tiles, for a grid that this plugin composes.
-    func composedTileByTile() -> Image {
-        var image = self
-        image.isGray = isGray || hasGrayTiles
-        return image
+    /// Takes the channels of the tiles, for a grid that this plugin composes.
+    mutating func adoptTiles(_ table: ItemTable) {
+        isGray = table.targets("dimg", from: id).allSatisfy(table.isGray)
     }
 
     /// The pixel formats: first the width (8 or 16 bits) that fits the stored depth, then the shorter.

@@ -23,7 +23,8 @@ struct ICNSElement {
             let length = Int(try reader.u32BE())
             guard length >= 8 else { throw .corrupt("an element of \(length) bytes does not exist", at: start) }
             let stop = min(start + length, end)
-            elements.append(ICNSElement(type: String(decoding: type, as: UTF8.self), bytes: start + 8..<max(stop, start + 8)))
+            elements.append(
+                ICNSElement(type: String(decoding: type, as: UTF8.self), bytes: start + 8..<max(stop, start + 8)))
             reader.offset = stop
         }
         return elements
@@ -43,7 +44,8 @@ enum ICNSKind {
 
     init?(_ type: String) {
         switch type {
-        case "icp4", "icp5", "icp6", "ic07", "ic08", "ic09", "ic10", "ic11", "ic12", "ic13", "ic14", "icsB", "sb24", "SB24":
+        case "icp4", "icp5", "icp6", "ic07", "ic08", "ic09", "ic10", "ic11", "ic12", "ic13", "ic14", "icsB", "sb24",
+            "SB24":
             self = .file
         case "is32": self = .packed(side: 16, mask: "s8mk")
         case "il32": self = .packed(side: 32, mask: "l8mk")

@@ -106,7 +106,7 @@ struct IconBitmap: IconImage {
             Self.put(isTopDown ? -size.height : size.height, 4, at: 8, in: &header)
         }
         if hasAlpha {
-            // The same header with masks that say which byte is alpha.
+            // The same header with masks that name the alpha byte.
             header = Array(header.prefix(40)) + [UInt8](repeating: 0, count: Self.alphaHeaderBytes - 40)
             Self.put(Self.alphaHeaderBytes, 4, at: 0, in: &header)
             Self.put(3, 4, at: 16, in: &header)

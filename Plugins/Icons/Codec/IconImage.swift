@@ -2,7 +2,7 @@ import CoderPluginKit
 import ImageModel
 import PNGCodec
 
-/// One image of an icon, in whatever form it is stored.
+/// One image of an icon, as a PNG, a bitmap or packed channels.
 protocol IconImage {
     var info: ImageInfo { get }
     /// The number of stored bits of a pixel.

@@ -35,6 +35,7 @@ extension FuzzTarget {
         Format("pcx", cost: 2, PiecesMutator(headBytes: 128)), Format("sgi", cost: 2, PiecesMutator(headBytes: 512)),
         Format("ras", cost: 2, PiecesMutator(headBytes: 32)), Format("wbmp", cost: 2, PiecesMutator(headBytes: 4)),
         Format("xbm", cost: 2, PiecesMutator(headBytes: 90)), Format("xpm", cost: 2, PiecesMutator(headBytes: 40)),
+        Format("ico", cost: 2, PiecesMutator(headBytes: 22)), Format("icons", cost: 2, PiecesMutator(headBytes: 22)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pam", cost: 4, nil, splicer: Splicer(RowsMutator())),

@@ -131,9 +131,10 @@ extension CommandResult {
         #expect(Bomb.all.count >= 60)
         #expect(
             suffixes == [
-                "png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "tif", "qoi", "tga", "pfm",
-                "hdr", "pcx", "sgi", "ras", "xbm", "xpm",
-            , "jxl"])
+                "png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "ico", "tif",
+                "qoi", "tga", "pfm",
+                "hdr", "pcx", "sgi", "ras", "xbm", "xpm", "jxl",
+            ])
         #expect(Set(Bomb.all.map(\.name)).count == Bomb.all.count)
     }
 

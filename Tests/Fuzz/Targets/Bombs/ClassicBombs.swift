@@ -17,7 +17,17 @@ extension Bomb {
         [1, 0xda, storage, 1, 0, 3] + .big(side, 2) + .big(side, 2) + .big(4, 2) + [UInt8](repeating: 0, count: 600)
     }
 
+    private static func icon(_ side: Int, count: Int) -> [UInt8] {
+        let image =
+            little(40, 4) + little(side, 4) + little(2 * side, 4) + [1, 0, 32, 0] + [UInt8](repeating: 0, count: 24)
+        var bytes: [UInt8] = [0, 0, 1, 0] + little(count, 2)
+        for _ in 0..<count { bytes += [0, 0, 0, 0, 1, 0, 32, 0] + little(image.count, 4) + little(6 + 16 * count, 4) }
+        return bytes + image
+    }
+
     static let classics = [
+        Bomb("65535x65535.ico", limit: "pixels") { icon(65_535, count: 1) },
+        Bomb("65535-images-at-one-place.ico") { icon(8, count: 65_535) },
         Bomb("4294967295-squared.qoi") { Array("qoif".utf8) + .big(0xFFFF_FFFF, 4) + .big(0xFFFF_FFFF, 4) + [4, 0] },
         Bomb("65535x65535.qoi", limit: "pixels") { Array("qoif".utf8) + .big(65_535, 4) + .big(65_535, 4) + [4, 0] },
         Bomb("15000x15000-of-nothing.qoi", limit: "ratio") {
