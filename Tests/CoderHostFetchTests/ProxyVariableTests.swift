@@ -49,6 +49,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func `and a file of certificates lead to a trusted server`(byVariable: Bool)
+        async throws
+    {
+        try await Bench.run { bench in
+            let server = try await TestServer.start(tls: true)
+            let bytes = try #require(readFile(Repository.fixture("images/photo.png")))
+            server.on("/photo.png") { _ in .bytes(bytes, type: nil) }
+            let url = server.url("/photo.png")
+
+            let refused = try await bench.coderhost(["fetch", "--allow-private", url])
+            #expect(
+                refused.stderr.contains(
+                    "its certificate is from an unknown issuer\n  try: name the certificate of its issuer "
+                        + "with --ca-file FILE or SSL_CERT_FILE"), "\(refused.stderr)")
+            #expect(refused.status != 0 && bench.outputs.isEmpty)
+
+            let file = Repository.fixture("server/certificate.pem")
+            let trusted = try await bench.coderhost(
+                ["fetch", "--allow-private", url] + (byVariable ? [] : ["--ca-file", file]),
+                environment: ["SSL_CERT_FILE": byVariable ? file : nil])
+            #expect(trusted.status == 0 && bench.output("photo.png") == bytes, "\(trusted.stderr)")
+            let wrong = try await bench.coderhost(["fetch", url, "--ca-file", "nowhere.pem"])
+            #expect(wrong.status == 64 && wrong.stderr.contains("cannot read certificates from nowhere.pem\n  try: "))
+            await server.stop()
+        }
+    }
+
     @Test func `leave exceptions out`() async throws {
         try await Bench.run { bench in
             let proxy = try await TestProxy.start([:])

@@ -142,6 +142,9 @@ final class Network: Sendable {
             error.hint =
                 (isPrivate ? "--allow-private for this machine and private networks, or " : "")
                 + "--allow-host HOST for a trusted host"
+        case .transferFailed where error.feature == "trusted certificate":
+            error.feature = nil
+            error.hint = "name the certificate of its issuer with --ca-file FILE or SSL_CERT_FILE, if you trust it"
         case .limitExceeded where ["input", "download"].contains(error.limit?.name):
             error.hint = "raise it with --max-bytes SIZE, if you trust the source"
         case .invalidURL where error.hint == nil:

@@ -19,6 +19,9 @@ struct NetworkSwitches {
             "--allow-private", help: "allow this machine, private networks and file: URLs"),
         header,
         OptionSpecification(
+            "--ca-file", value: "FILE", isList: true,
+            help: "trust these certificates (PEM) too, as SSL_CERT_FILE (may be repeated; default: none)"),
+        OptionSpecification(
             "--timeout", value: "SECONDS", help: "timeout without data from the server, in seconds (default: 15)"),
         OptionSpecification(
             "--max-time", value: "SECONDS",
@@ -56,6 +59,7 @@ struct NetworkSwitches {
                     "invalid --allow-host value \"\(text)\"", hint: "for example example.org or [::1]:8080")
             }
         }
+        downloader.servers.trustedCertificates += arguments.all("--ca-file")
         if let seconds = try arguments.real("--timeout", 0...86_400) {
             guard seconds > 0 else {
                 throw UsageError(

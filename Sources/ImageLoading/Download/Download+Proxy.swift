@@ -35,8 +35,20 @@ extension Download {
             guard !isTunnel || failure.error.httpStatus == nil, failure.error.code != .cancelled else { return failure }
             var failure = failure
             if !isTunnel, failure.error.httpStatus == 407 { failure = .proxyCredential }
-            failure.error.message += ", through the proxy \(proxy)"
+            failure.name(proxy)
             return failure
+        }
+    }
+}
+
+extension DownloadFailure {
+    /// Names the proxy: as the subject if it failed itself, else as the way to the server.
+    fileprivate mutating func name(_ proxy: Proxy) {
+        let words = error.message.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        let isOwn = words.count == 3 && words[0] == "the" && words[1] == (isBeforeConnection ? "server" : "proxy")
+        error.message = isOwn ? "the proxy \(proxy) \(words[2])" : error.message + ", through the proxy \(proxy)"
+        if error.hint == nil, error.httpStatus == nil {
+            error.hint = "check the proxy in http_proxy or https_proxy, or name the host in no_proxy"
         }
     }
 }

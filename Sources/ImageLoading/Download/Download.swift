@@ -157,6 +157,7 @@ struct Download: Sendable {
         if let proxy { return await request(&hop, through: proxy) }
         var outcome = Result<Step, DownloadFailure>.failure(
             .transient("the host has no address"))
+        var refusing: IPAddress?
         // Trying more addresses than a few only adds delay.
         for address in addresses.prefix(6) {
             let place = ClientPool.Key(
@@ -164,6 +165,10 @@ struct Download: Sendable {
                 usesTLS: hop.address.scheme == .https, allowsInvalidCertificates: key.allowsInvalidCertificates)
             outcome = await request(&hop, at: place)
             guard case .failure(let failure) = outcome, failure.isBeforeConnection else { return outcome }
+            refusing = failure.hasBadCertificate ? address : nil
+        }
+        if case .failure(let failure) = outcome, let refusing {
+            return .failure(await explained(failure, hop.address, refusing))
         }
         return outcome
     }

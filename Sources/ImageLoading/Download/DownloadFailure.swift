@@ -13,6 +13,8 @@ struct DownloadFailure: Error {
     var retryAfter: Duration?
     /// Whether it failed before connecting, so that another address may work.
     var isBeforeConnection = false
+    /// Whether the server's certificate is not accepted; ``CertificateProblem`` finds the reason.
+    var hasBadCertificate = false
     /// Whether a reused connection turned out to be closed.
     var isStaleConnection = false
 
@@ -47,7 +49,7 @@ struct DownloadFailure: Error {
     }
 
     static let proxyCredential = failed(
-        "the proxy requires a user and a password",
+        "the proxy requires a user and a password (status 407)",
         hint: "write them into the URL of the proxy: http://user:password@proxy.example:3128")
 
     static let cancelled = DownloadFailure(CoderError(.cancelled, "the load was cancelled"))
@@ -96,12 +98,42 @@ struct DownloadFailure: Error {
             }
         case NIOSSLError.uncleanShutdown: self = .transient("the connection ended too early")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            self = .failed(
-                "cannot establish a trusted connection to the server: \(Self.phrase(problem))",
-                hint: "check the server's certificate, or allow invalid certificates for this image")
+            self = Self.handshake(problem)
             isBeforeConnection = !isAnswered
         default: self = .transient("the download failed: \(Self.phrase(problem))")
         }
+    }
+
+    /// Words of the TLS library's errors, with their meaning.
+    private static let handshakeProblems: [(word: String, meaning: String, hint: String?)] = [
+        ("WRONG_VERSION_NUMBER", "the server does not use TLS on this port", "check the port, or use http"),
+        ("HTTP_REQUEST", "the server does not use TLS on this port", "check the port, or use http"),
+        ("PROTOCOL_VERSION", "the server has no TLS of version 1.2 or later", nil),
+        ("UNSUPPORTED_PROTOCOL", "the server has no TLS of version 1.2 or later", nil),
+        ("NO_SHARED_CIPHER", "the server accepts no common cipher", nil),
+        ("HANDSHAKE_FAILURE", "the server refused the TLS handshake", nil),
+        ("EOF during handshake", "the server closed the connection during the TLS handshake", nil),
+    ]
+
+    /// Returns the failure for an error of the TLS library.
+    private static func handshake(_ problem: any Error) -> DownloadFailure {
+        let start = "cannot establish a trusted connection to the server: "
+        if (problem as? NIOSSLExtraError) == .failedToValidateHostname {
+            var failure = failed(
+                start + "its certificate is for another host",
+                hint: "check the host in the URL and the names in the certificate")
+            failure.hasBadCertificate = true
+            return failure
+        }
+        let text = String(describing: problem)
+        if text.contains("CERTIFICATE_VERIFY_FAILED") {
+            var failure = failed(start + "its certificate is not trusted", hint: CertificateProblem.trustHint)
+            failure.error.feature = CertificateProblem.trust
+            failure.hasBadCertificate = true
+            return failure
+        }
+        let known = handshakeProblems.first { text.contains($0.word) }
+        return failed(start + (known?.meaning ?? "the TLS handshake failed"), hint: known?.hint)
     }
 
     private init(client problem: HTTPClientError, isAnswered: Bool, _ configuration: DownloaderConfiguration) {

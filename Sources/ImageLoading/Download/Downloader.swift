@@ -38,7 +38,8 @@ public final class Downloader: ImageLoading {
             do {
                 trusted += try NIOSSLCertificate.fromPEMFile(path)
             } catch {
-                throw CoderError(.inputOutput, "cannot read certificates from \(path)")
+                throw CoderError(
+                    .inputOutput, "cannot read certificates from \(path)", hint: "name a file of certificates in PEM")
             }
         }
         let pool = ClientPool(

@@ -1,5 +1,6 @@
 import CoderHost
 import Glibc
+import HostSystem
 import ImageModel
 public import Logging
 
@@ -90,8 +91,9 @@ extension DownloaderConfiguration {
         public var maxRedirects = 3
         /// Whether a redirect may lead from `https` to `http`.
         package var allowsDowngrade = false
-        /// Paths of certificate files (PEM) that are trusted in addition to the system's.
-        public var trustedCertificates: [String] = []
+        /// Paths of certificate files (PEM) that are trusted in addition to the system's: that of the environment variable
+        /// `SSL_CERT_FILE` by default.
+        public var trustedCertificates = [environment("SSL_CERT_FILE")].compactMap(\.self).filter { !$0.isEmpty }
         /// The number of idle HTTP clients to keep, each for one host at one address.
         package var maxIdleClients = 32
     }

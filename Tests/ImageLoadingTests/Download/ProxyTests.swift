@@ -46,7 +46,7 @@ import Testing
                 try await load("http://images.example/a.png", downloader)
             }
             #expect(error?.code == .transferFailed)
-            #expect(error?.message.hasSuffix(", through the proxy 127.0.0.1:1") == true, "\(String(describing: error))")
+            #expect(error?.message == "the proxy 127.0.0.1:1 refused the connection", "\(String(describing: error))")
             #expect(error.map { !"\($0)".contains("secret") } == true)
         }
     }
@@ -141,7 +141,7 @@ import Testing
             #expect(error?.code == .transferFailed && error?.isTransient == false)
             #expect(
                 error?.message
-                    == "the proxy requires a user and a password, through the proxy 127.0.0.1:\(proxy.port)")
+                    == "the proxy 127.0.0.1:\(proxy.port) requires a user and a password (status 407)")
             #expect(error?.hint?.contains("http://user:password@") == true)
             #expect(error.map { !"\($0)".contains("wrong") } == true)
             #expect(server.requests.isEmpty && !proxy.requests.isEmpty)
@@ -158,7 +158,7 @@ import Testing
             #expect(secure?.code == .transferFailed)
             #expect(
                 secure?.message
-                    == "the proxy does not open a connection to the server, through the proxy 127.0.0.1:\(proxy.port)")
+                    == "the proxy 127.0.0.1:\(proxy.port) does not open a connection to the server")
         }
     }
 

@@ -20,11 +20,17 @@ enum PeerName {
         }
     }
 
-    private static func isValid(_ certificate: NIOSSLCertificate, for host: String) -> Bool {
+    /// Whether a certificate contains a host name or an address.
+    static func isValid(_ certificate: NIOSSLCertificate, for host: String) -> Bool {
         guard let address = IPAddress(host) else { return names(certificate).contains { matches(host, $0) } }
         return certificate._subjectAlternativeNames().contains {
             $0.nameType == .ipAddress && IPAddress(bytes: Array($0.contents)) == address
         }
+    }
+
+    /// Returns the names of a certificate for a message.
+    static func shownNames(_ certificate: NIOSSLCertificate) -> [String] {
+        names(certificate).map { name in String(name.filter { $0.isASCII && !$0.isWhitespace }.prefix(64)) }
     }
 
     private static func names(_ certificate: NIOSSLCertificate) -> [String] {
