@@ -20,12 +20,22 @@ public enum MetadataField: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The dataset of the field in record 2 of IPTC metadata.
-    private var dataset: Int {
+    var dataset: Int {
         switch self {
         case .title: 5
         case .description: 120
         case .artist: 80
         case .copyright: 116
+        }
+    }
+
+    /// The largest number of bytes of the dataset (IIM 4.2, section 6).
+    var maxIPTCBytes: Int {
+        switch self {
+        case .title: 64
+        case .description: 2000
+        case .artist: 32
+        case .copyright: 128
         }
     }
 

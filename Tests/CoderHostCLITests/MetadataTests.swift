@@ -76,7 +76,52 @@ import Testing
         #expect(result.status == 66 && result.stderr.isEmpty && result.documents.count == 1)
         #expect(result.documents[0]["tags"].keys == ["IFD0:Artist"])
         #expect(result.documents[0]["error"]["message"].text == "there is no tag Artst")
-        #expect(try run("metadata", "-f", "Artst", "--json", "a.jpg", "b.jpg").status == 1)
+    }
+
+    @Test func `prints null for an absent tag among several files, without an error`() throws {
+        _ = try run("metadata", "a.jpg", "--set", "artist=Ann", "--overwrite")
+        let text = try run("metadata", "-r", ".", "-f", "Artist")
+        #expect(text.status == 0 && text.stdout == "Ann\n" && text.stderr.isEmpty, "\(text)")
+
+        let result = try run("metadata", "-f", "Artist", "--json", "a.jpg", "b.jpg")
+        #expect(result.status == 0 && result.stderr.isEmpty)
+        #expect(result.documents.map { $0["tags"]["IFD0:Artist"].text } == ["Ann", nil])
+        #expect(result.documents[1]["tags"].keys == ["Artist"] && !result.documents[1]["error"].exists)
+        // Lines of one file keep their places.
+        #expect(try run("metadata", "-f", "Model,Artist", "a.jpg", "b.jpg").stdout == "\nAnn\n")
+    }
+
+    /// exiftool writes and reads the IPTC record; -L is its rule for records without a character set.
+    @Test(arguments: [
+        ("plain", "Ann", "Ann"), ("plain", "Björn Ö", "Björn Ö"), ("latin", "Björn", "Björn"),
+        ("latin", "Владимир", nil),
+        ("utf8", "Владимир", "Владимир"), ("plain", "", nil), ("plain", String(repeating: "n", count: 33), nil),
+    ])
+    func `sets a text in IPTC as in Exif and XMP`(kind: String, name: String, expected: String?) throws {
+        let old = kind == "plain" ? "Old" : "Olé"
+        let options = kind == "utf8" ? "-CodedCharacterSet=UTF8" : "-charset iptc=latin"
+        let made = try Tool.shell(
+            "exiftool -q -q \(options) -IPTC:By-line='\(old)' -IPTC:Keywords=tower -IPTC:City=Bonn a.jpg",
+            directory: place.path)
+        #expect(made.status == 0, "\(made.stderr)")
+        let result = try run("metadata", "a.jpg", "--set", "artist=\(name)", "--set", "copyright=(c)", "--overwrite")
+        #expect(result.status == 0)
+        let isImpossible = expected == nil && !name.isEmpty
+        #expect(result.stderr.contains("the IPTC data cannot hold this artist") == isImpossible, "\(result.stderr)")
+
+        func read(_ tag: String) throws -> String {
+            try Tool.shell(
+                "exiftool -s3 \(kind == "utf8" ? "" : "-charset iptc=latin") -IPTC:\(tag) a.jpg", directory: place.path
+            )
+            .stdout.trimmingCharacters(in: .newlines)
+        }
+        #expect(try read("By-line") == expected ?? "")
+        #expect(try read("CopyrightNotice") == "(c)")
+        #expect(try read("Keywords") == "tower" && read("City") == "Bonn")
+        #expect(try run("metadata", "a.jpg", "-f", "IPTC:By-line").stdout == (expected ?? "") + "\n")
+        #expect(
+            try Tool.shell("exiftool -validate -warning -s3 a.jpg", directory: place.path).stdout.contains("IPTC")
+                == false)
     }
 
     @Test(arguments: [

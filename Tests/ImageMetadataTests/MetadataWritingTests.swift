@@ -89,6 +89,23 @@ import Testing
         #expect(XMPFields.storing([.title: "A"], in: Array(other.utf8)) == nil)
     }
 
+    @Test func `take their place in the order of an IPTC record`() throws {
+        let record = Blobs.iptc([(25, "a"), (80, "Old"), (80, "Older"), (90, "Bonn"), (120, "c")])
+        let new = try #require(IPTCFields.storing([.artist: "Ann", .title: "T", .copyright: "(c)"], in: record))
+
+        #expect(new.left.isEmpty)
+        #expect(
+            new.bytes == Blobs.iptc([(5, "T"), (25, "a"), (80, "Ann"), (90, "Bonn"), (116, "(c)"), (120, "c")]))
+        #expect(
+            IPTCFields.storing([.artist: ""], in: Blobs.iptc([(80, "Old"), (90, "B")]))?.bytes
+                == Blobs.iptc([(90, "B")]))
+    }
+
+    @Test(arguments: [[], [1, 2, 3], Array(Blobs.iptc([(80, "Old")]).dropLast())])
+    func `leave a damaged IPTC record as it is`(record: [UInt8]) {
+        #expect(IPTCFields.storing([.artist: "Ann"], in: record) == nil)
+    }
+
     @Test func `find the fields that IPTC repeats`() {
         let blob = Blobs.iptc([(116, "(c)")])
 

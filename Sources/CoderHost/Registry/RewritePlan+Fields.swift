@@ -33,10 +33,18 @@ extension RewritePlan {
             replace(MetadataBlob(.xmp, new))
         }
         if let iptc = current(.iptc) {
-            let kept = MetadataField.allCases.filter { fields[$0] != nil && $0.isStored(inIPTC: iptc) }
-            for field in kept {
-                warnings.append("the IPTC data keeps its own \(field.rawValue): --strip iptc removes it")
+            guard let new = IPTCFields.storing(fields, in: iptc) else {
+                let kept = MetadataField.allCases.filter { fields[$0] != nil && $0.isStored(inIPTC: iptc) }
+                for field in kept {
+                    warnings.append(
+                        "the IPTC data is damaged and keeps its own \(field.rawValue): --strip iptc removes it")
+                }
+                return
             }
+            for field in new.left.filter({ $0.isStored(inIPTC: iptc) }) {
+                warnings.append("the IPTC data cannot hold this \(field.rawValue): its old one is removed")
+            }
+            if new.bytes != iptc { replace(MetadataBlob(.iptc, new.bytes)) }
         }
     }
 

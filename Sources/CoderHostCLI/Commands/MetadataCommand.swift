@@ -95,6 +95,9 @@ struct MetadataReport {
         wanted = arguments.all("--field").flatMap { $0.split(separator: ",").map(String.init) }
     }
 
+    /// Whether there may be several files.
+    private var isBatch: Bool { arguments.operands.count > 1 || arguments.inputs.isCollected }
+
     func run() -> ExitCode {
         FramesCommand.each(arguments.operands, arguments, host) { file, _ throws(CoderError) in
             let source = try ImageSource(path: file, limits: limits)
@@ -103,7 +106,8 @@ struct MetadataReport {
                 let tags = MetadataTag.read(from: try session.storedMetadata(), omissions: &omissions)
                 return (tags, session.format, session.context.warnings + omissions)
             }
-            let problem = absence(in: tags)
+            // Among many files, an absent tag is a result; for one file, it is an error.
+            let problem = isBatch ? nil : absence(in: tags)
             if arguments.has("--json") {
                 Console.out(
                     JSONValue.object(
@@ -115,7 +119,11 @@ struct MetadataReport {
                 return problem
             }
             for warning in warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
-            if wanted.isEmpty { list(tags, of: file) } else { printFields(tags) }
+            if wanted.isEmpty {
+                list(tags, of: file)
+            } else if !isBatch || wanted.contains(where: { find($0, tags) != nil }) {
+                printFields(tags)
+            }
             if let problem { throw problem }
             return nil
         }
@@ -169,8 +177,9 @@ struct MetadataReport {
             }
         }
         // A repeated tag becomes a list.
-        return .object(
-            members.map { ($0.key, $0.values.count == 1 ? $0.values[0] : .array($0.values.flatMap(elements))) })
+        var result = members.map { ($0.key, $0.values.count == 1 ? $0.values[0] : .array($0.values.flatMap(elements))) }
+        if isBatch { result += wanted.filter { find($0, tags) == nil }.map { ($0, JSONValue.null) } }
+        return .object(result)
     }
 
     private func elements(_ value: JSONValue) -> [JSONValue] { value.array ?? [value] }

@@ -14,6 +14,7 @@ struct PhotoshopResources {
 
     private static let signature = Array("8BIM".utf8)
     private static let iptc = 0x0404
+    private static let digest = 0x0425
     /// Thumbnails of Photoshop 4, and of 5 and later.
     private static let thumbnails = [0x0409, 0x040C]
 
@@ -42,6 +43,8 @@ struct PhotoshopResources {
 
     /// Replaces the record, or appends it behind the other resources.
     mutating func replaceIPTC(with record: [UInt8]) {
+        // The digest of the old record would mark the new one as a change by another program.
+        resources.removeAll { $0.id == Self.digest }
         let size = (0..<4).map { UInt8(truncatingIfNeeded: record.count >> (24 - 8 * $0)) }
         let head = Self.signature + [UInt8(Self.iptc >> 8), UInt8(Self.iptc & 0xFF), 0, 0] + size
         let new = Resource(id: Self.iptc, bytes: head + record + (record.count % 2 == 1 ? [0] : []))
