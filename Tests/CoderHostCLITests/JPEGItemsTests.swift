@@ -54,7 +54,7 @@ import Testing
     @Test func `are described by the XMP of a rewrite only if they fit it`() throws {
         let told = "the XMP describes a gain map or other images: these properties are left out"
         for (name, options, isKept) in [
-            ("o.jpg", ["--optimize"], true), ("r.jpg", ["--rotate", "180"], false),
+            ("o.jpg", ["--optimize"], true), ("r.jpg", ["--rotate", "180", "--trim-edges"], false),
             ("s.jpg", ["--strip", "other"], false),
         ] {
             let result = try Tool.run(["rewrite", gainMap, "-o", name, "--json"] + options, directory: place.path)
@@ -80,7 +80,8 @@ import Testing
         #expect(left.contains(dropped) && left.allSatisfy { !$0.contains("its metadata") }, "\(left)")
         #expect(try #require(try tool("info", "--items", "--json", "v.jpg").documents.first)["items"].list.count == 1)
         let turned = try warnings(
-            try tool("rewrite", file, "--flip", "horizontal", "--strip", "gps", "-o", "u.jpg", "--json"))
+            try tool("rewrite", file, "--flip", "horizontal", "--trim-edges", "--strip", "gps", "-o", "u.jpg", "--json")
+        )
         #expect(turned.contains(dropped) && !turned.contains(position), "\(turned)")
     }
 }

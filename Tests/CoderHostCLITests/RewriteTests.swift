@@ -153,16 +153,73 @@ import Testing
         #expect(result.stderr.contains("  try: coderhost convert rotates by any angle"))
     }
 
-    @Test func `names the orientation that turns without loss if incomplete blocks are cut`() throws {
-        let source = Repository.fixture("images/photo.jpg")
-        let result = try Tool.run("rewrite", source, "--rotate", "90", "-o", "t.jpg", directory: place.path)
-        #expect(result.stderr.contains("--set-orientation 6 turns the image"), "\(result.stderr)")
+    // MARK: Incomplete blocks
 
-        // The remedy shows the same image as a turn by a viewer.
+    private func digest(_ file: String) throws -> String {
+        try Tool.run("info", "-f", "pixel_sha256", file, directory: place.path).stdout
+    }
+
+    /// The image of 40x24 pixels has blocks of 16x16, so those at the right and lower edge are incomplete.
+    @Test(arguments: [
+        ["--rotate", "90"], ["--rotate", "180"], ["--flip", "horizontal"], ["--rotate", "270", "--optimize"],
+    ])
+    func `stores a turn as orientation if it would lose pixels`(words: [String]) throws {
+        let source = Repository.fixture("jpeg/baseline-420.jpg")
+        let result = try Tool.run(["rewrite", source, "-o", "t.jpg"] + words, directory: place.path)
+        #expect(result.status == 0)
         #expect(
-            try Tool.run("rewrite", source, "--set-orientation", "6", "-o", "o.jpg", directory: place.path).status == 0)
-        #expect(try Tool.run("convert", "o.jpg", "--to-srgb", "-o", "o.png", directory: place.path).status == 0)
-        #expect(try Tool.run("convert", source, "--rotate", "90", "-o", "r.png", directory: place.path).status == 0)
-        #expect(try Tool.run("compare", "o.png", "r.png", directory: place.path).status == 0)
+            result.stderr.contains(
+                "incomplete blocks at the edge cannot be turned: the pixels stay, and the orientation"))
+        #expect(result.stderr.contains("--trim-edges turns the pixels and cuts "), "\(result.stderr)")
+
+        // Every stored pixel is there, and the image appears as one that is turned after decoding.
+        #expect(try digest("t.jpg") == digest(source))
+        #expect(try Tool.run("convert", "t.jpg", "-o", "t.png", "--max", "9999", directory: place.path).status == 0)
+        let turn = Array(words.prefix(2))
+        #expect(try Tool.run(["convert", source, "-o", "r.png"] + turn, directory: place.path).status == 0)
+        #expect(try Tool.run("compare", "t.png", "r.png", directory: place.path).status == 0)
+    }
+
+    @Test func `crops the pixels and stores the turn if it would lose some of the part`() throws {
+        let source = Repository.fixture("jpeg/baseline-420.jpg")
+        let part = "24x24+16+0"
+        let words = ["rewrite", source, "--crop", part, "--rotate", "90", "-o", "t.jpg"]
+        #expect(try Tool.run(words, directory: place.path).status == 0)
+
+        let words2 = ["rewrite", source, "--crop", part, "-o", "c.jpg"]
+        #expect(try Tool.run(words2, directory: place.path).status == 0)
+        #expect(try digest("t.jpg") == digest("c.jpg"))
+        #expect(try Tool.run("info", "-f", "orientation", "t.jpg", directory: place.path).stdout == "6\n")
+    }
+
+    @Test func `cuts incomplete blocks only if asked to, as jpegtran does`() throws {
+        let source = Repository.fixture("jpeg/baseline-420.jpg")
+        let words = ["rewrite", source, "--rotate", "90", "--trim-edges", "-o", "t.jpg"]
+        let result = try Tool.run(words, directory: place.path)
+        #expect(result.status == 0 && result.stderr.contains("is kept; --perfect refuses this"), "\(result.stderr)")
+
+        let trimmed = try Tool.shell(
+            "jpegtran -rotate 90 -trim -copy none '\(source)' | djpeg -pnm", directory: place.path)
+        let own = try Tool.shell("djpeg -pnm t.jpg", directory: place.path)
+        #expect(own.stdout == trimmed.stdout && !own.stdout.isEmpty)
+        #expect(try Tool.run("info", "-f", "orientation", "t.jpg", directory: place.path).stdout == "1\n")
+    }
+
+    @Test func `turns complete blocks without an orientation`() throws {
+        let source = Repository.fixture("jpeg/baseline-420.jpg")
+        #expect(
+            try Tool.run("rewrite", source, "--crop", "16x16+0+0", "-o", "c.jpg", directory: place.path).status == 0)
+        let result = try Tool.run("rewrite", "c.jpg", "--rotate", "90", "-o", "t.jpg", directory: place.path)
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        #expect(try Tool.run("info", "-f", "orientation", "t.jpg", directory: place.path).stdout == "1\n")
+    }
+
+    @Test(arguments: [
+        (["--trim-edges"], "needs --rotate"), (["--trim-edges", "--rotate", "90", "--perfect"], "forbids"),
+    ])
+    func `refuses to cut blocks without a turn`(words: [String], message: String) throws {
+        let source = Repository.fixture("images/photo.jpg")
+        let result = try Tool.run(["rewrite", source, "-o", "t.jpg"] + words, directory: place.path)
+        #expect(result.status == 64 && result.stderr.contains(message), "\(result.stderr)")
     }
 }

@@ -45,15 +45,22 @@ extension CodersManager {
         plan.request.removesThumbnails = facts.thumbnails > 0
         for warning in plan.warnings + facts.unread { context.warn(warning) }
         if facts.losesColors { context.warn(Self.removedProfile) }
+        // A turn can lose blocks at the edge, which only the finished output reveals.
+        var spool: SpooledSink?
+        if plan.mayStoreTurn(options, in: candidate.descriptor) { spool = try SpooledSink(limits: limits) }
         do throws(CoderError) {
-            let inspector = OutputInspector(sink, of: candidate.descriptor)
+            let inspector = OutputInspector(spool ?? sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: inspector, plan.request, context)
+            if spool != nil, let loss = plan.loss(outcome) {
+                return try storeTurn(source, to: sink, options, plan.request.transform, loss)
+            }
             try plan.examine(outcome, context)
             if facts.thumbnails > 0, !outcome.droppedThumbnails, !outcome.droppedItems {
                 context.warn(Self.kept(thumbnails: facts.thumbnails))
             }
             for warning in outcome.droppedItems ? [Self.droppedItems] : facts.ofItems { context.warn(warning) }
             try inspector.examine { recognizes($0, as: facts.format) }
+            try spool?.copy(to: sink)
             return RewriteReport(
                 format: facts.format, coder: candidate.descriptor.id,
                 size: plan.request.transform.applied(to: outcome.kept.size), warnings: context.warnings,
@@ -65,6 +72,21 @@ extension CodersManager {
 
     private static func kept(thumbnails count: Int) -> String {
         "the file keeps \(count) thumbnail\(count == 1 ? "" : "s") outside Exif: coderhost convert writes none"
+    }
+
+    /// Stores a turn as orientation, because the pixels cannot be turned without losing some.
+    private func storeTurn(
+        _ source: ImageSource, to sink: any OutputSink, _ options: RewriteOptions, _ turn: Orientation, _ loss: String
+    ) throws(CoderError) -> RewriteReport {
+        var stored = options
+        stored.transform = .up
+        stored.orientation = turn.followed(by: options.orientation ?? .up)
+        var report = try rewrite(source, to: sink, stored)
+        report.warnings.insert(
+            "incomplete blocks at the edge cannot be turned: the pixels stay, and the orientation "
+                + "\(stored.orientation?.rawValue ?? 1) turns the image; --trim-edges turns the pixels and cuts \(loss)",
+            at: 0)
+        return report
     }
 
     private static let droppedItems = "the other images of the file are not in the output"
@@ -195,12 +217,25 @@ struct RewritePlan {
         if kept.contains(wanted) {
             context.warn("the crop starts at a block edge: \(kept) is kept instead of \(wanted)")
         } else {
-            let lossless =
-                request.crop == nil
-                ? "--set-orientation \(request.transform.rawValue) turns the image without moving pixels, " : ""
             context.warn(
-                "incomplete blocks at the edge cannot be turned: \(kept) of \(wanted) is kept; \(lossless)"
+                "incomplete blocks at the edge cannot be turned: \(kept) of \(wanted) is kept; "
                     + "--perfect refuses this, coderhost convert keeps every pixel")
         }
+    }
+
+    /// Whether a turn that would lose pixels becomes an orientation, which the format stores.
+    func mayStoreTurn(_ options: RewriteOptions, in coder: CoderDescriptor) -> Bool {
+        request.transform != .up && !options.isPerfect && !options.trimsEdges
+            && coder.output.carries.isSuperset(of: ["orientation", "exif"])
+    }
+
+    /// Returns the requested columns and rows that the output lacks; nil if it has all.
+    func loss(_ outcome: RewriteOutcome) -> String? {
+        let wanted = request.crop ?? PixelRect(info.size)
+        let inside = outcome.kept.intersection(wanted)
+        if inside == wanted || inside.isEmpty { return nil }
+        let (columns, rows) = (wanted.width - inside.width, wanted.height - inside.height)
+        let parts = [(columns, "column"), (rows, "row")].filter { $0.0 > 0 }
+        return parts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: " and ")
     }
 }

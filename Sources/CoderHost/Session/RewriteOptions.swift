@@ -45,10 +45,14 @@ public struct RewriteOptions: Sendable, Hashable {
     public var orientation: Orientation?
     /// The part of the upright image to keep.
     public var crop: PixelRect?
-    /// The transform of the upright image; the stored orientation then becomes "up".
+    /// The transform of the upright image; the stored orientation then becomes "up", unless the transform is stored as
+    /// orientation.
     public var transform = Orientation.up
     /// Whether to refuse a crop or transform that cannot keep exactly the requested pixels.
     public var isPerfect = false
+    /// Whether a transform moves pixels even if it cuts incomplete blocks at the edge. Without it, such a transform becomes
+    /// an orientation, if the format stores one.
+    public var trimsEdges = false
     /// Whether to compress the same samples into fewer bytes.
     public var optimizes = false
 

@@ -29,6 +29,9 @@ enum RewriteCommand: Command {
                     "--crop", value: "PART",
                     help: "crop to WxH+X+Y or X,Y,W,H, extended to block boundaries (default: all)"),
                 OptionSpecification("--perfect", help: "fail if the exact pixels are not possible (default: warn)"),
+                OptionSpecification(
+                    "--trim-edges",
+                    help: "turn the pixels and cut incomplete blocks (default: then set the orientation tag)"),
                 OptionSpecification("--optimize", help: "compress the same pixels better"),
             ] + OptionSpecification.inputs + [.skipExisting] + ConvertJob.outputSpecification)
 
@@ -54,6 +57,16 @@ enum RewriteCommand: Command {
         }
         options.crop = try arguments.part("--crop")
         options.isPerfect = arguments.has("--perfect")
+        options.trimsEdges = arguments.has("--trim-edges")
+        if options.trimsEdges, options.isPerfect {
+            throw UsageError(
+                "--trim-edges cuts blocks and --perfect forbids that", hint: "remove one of the two",
+                command: specification.name)
+        }
+        if options.trimsEdges, options.transform == .up {
+            throw UsageError(
+                "--trim-edges needs --rotate or --flip", hint: "add --rotate 90", command: specification.name)
+        }
         options.optimizes = arguments.has("--optimize")
         return options
     }

@@ -35,7 +35,9 @@ struct JPEGCut {
             asked.y..<asked.y + asked.height, of: size.height, unit: unit.height, isReversed: isFlipped)
         kept = PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
         if kept.isEmpty {
-            throw Self.refusal("the transform \(request.transform) leaves nothing of \(asked)", unit)
+            var error = Self.refusal("the transform \(request.transform) leaves nothing of \(asked)", unit)
+            if request.crop == nil { error.hint = "set the orientation \(request.transform.rawValue) instead" }
+            throw error
         }
         if request.isPerfect, kept != asked {
             throw Self.refusal(
