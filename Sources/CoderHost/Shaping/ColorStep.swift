@@ -36,6 +36,9 @@ struct ColorStep: Sendable {
     /// Updates the properties and metadata of an image for converted pixels.
     func describe(_ info: inout ImageInfo, _ metadata: inout [MetadataBlob], _ format: PixelFormat) {
         metadata.removeAll { $0.kind == .icc }
+        for index in metadata.indices where metadata[index].kind == .exif {
+            metadata[index].bytes = ExifColorSpace.replacing(metadata[index].bytes, isSRGB: target == .sRGB)
+        }
         info.nativeFormat = format
         info.bitDepth = min(info.bitDepth, format.bits)
         info.color = ColorDescription()
