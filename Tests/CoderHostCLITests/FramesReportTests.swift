@@ -74,12 +74,64 @@ import Testing
 
         #expect(
             mixed.stderr.components(separatedBy: "\n").first
-                == "coderhost: a.apng: warning: the color profiles of wide.png and srgb.png differ: "
-                + "the profile of wide.png is used for all", "\(mixed.stderr)")
-        #expect(mixed.stderr.components(separatedBy: "color profiles").count == 2)
+                == "coderhost: a.apng: warning: the color spaces of wide.png and srgb.png differ: "
+                + "all frames are converted to that of wide.png", "\(mixed.stderr)")
+        #expect(mixed.stderr.components(separatedBy: "color spaces").count == 2)
         #expect(!alike.stderr.contains("profile"))
         let profile = try Tool.run("info", "-f", "color_profile", "a.apng", directory: place.path)
         #expect(profile.lines == ["icc: wide gamut"])
+    }
+
+    /// The references are single images that convert makes of the same files.
+    @Test(arguments: [
+        ["wide.png", "srgb.png", "gray.png"], ["gray.png", "wide.png", "ink.jpg"], ["ink.jpg", "ink.jpg"],
+    ])
+    func `converts images to the color space of the first one`(names: [String]) throws {
+        for (fixture, name) in [
+            ("icc-wide.png", "wide.png"), ("icc-srgb-like.png", "srgb.png"), ("gray.png", "gray.png"),
+            ("cmyk.jpg", "ink.jpg"),
+        ] {
+            put("images/\(fixture)", as: "in.\(name)")
+            let same = try Tool.run("convert", "in.\(name)", "-o", name, "--resize", "20x20!", directory: place.path)
+            #expect(same.status == 0, "\(same.stderr)")
+        }
+        #expect(try Tool.run(["frames", "assemble"] + names + ["-o", "a.apng"], directory: place.path).status == 0)
+        #expect(try frames("extract", "a.apng", "-o", "x{n}.png").status == 0)
+
+        let profile = try Tool.run("info", "-f", "color_profile", "a.apng", directory: place.path)
+        #expect((profile.lines == ["icc: wide gamut"]) == (names[0] == "wide.png"), "\(profile.stdout)")
+        // Consecutive equal images are one frame.
+        for (index, name) in names.enumerated() where index == 0 || names[index - 1] != name {
+            for (source, output) in [(name, "expected.png"), ("x\(index).png", "seen.png")] {
+                let words = ["convert", source, "-o", output, "--to-srgb", "--first-frame"]
+                #expect(try Tool.run(words, directory: place.path).status == 0)
+            }
+            let words = ["compare", "expected.png", "seen.png", "--within", "psnr=38"]
+            let within = try Tool.run(words, directory: place.path)
+            #expect(within.status == 0, "\(name): \(within.stdout)\(within.stderr)")
+        }
+    }
+
+    @Test func `takes the images of a folder in the order of their names`() throws {
+        place.folder("in")
+        for (index, name) in ["b.png", "a.png", "c.png"].enumerated() {
+            let made = try Tool.run(
+                "convert", Repository.fixture("images/f.png"), "-o", "in/\(name)", "--tint",
+                ["#ff0000", "#00ff00", "#0000ff"][index], directory: place.path)
+            #expect(made.status == 0, "\(made.stderr)")
+        }
+        place.write(Array("no image".utf8), to: "in/notes.txt")
+        place.folder("in/more")
+        for _ in 0..<2 {
+            // The second time, the output is in the folder.
+            let result = try frames("assemble", "in", "-o", "in/film.gif", "--json")
+            #expect(result.status == 0 && result.documents[0]["frame_count"].integer == 3, "\(result.stderr)")
+        }
+        #expect(try frames("assemble", "in/a.png", "in/b.png", "in/c.png", "-o", "same.gif").status == 0)
+        #expect(readFile(place.file("same.gif")) == readFile(place.file("in/film.gif")))
+
+        let empty = try frames("assemble", "in/more", "-o", "x.gif")
+        #expect(empty.status == 66 && empty.stderr.contains("no images in the folder in/more"), "\(empty.stderr)")
     }
 
     @Test func `counts the input images`() throws {

@@ -35,7 +35,8 @@ struct FramesAssembly {
         times = try FramesTiming(arguments)
     }
 
-    func run(_ files: [String]) throws(UsageError) -> ExitCode {
+    func run(_ operands: [String]) throws(UsageError) -> ExitCode {
+        let files = try arguments.imagesInFolders(operands, excluding: output, host)
         if output == "-" && Console.outputIsTerminal {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
         }

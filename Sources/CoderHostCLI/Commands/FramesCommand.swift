@@ -65,7 +65,8 @@ enum FramesCommand: Command {
         extract: images without file extension are PNG. Images of --raw can be smaller than the canvas;
         frames info lists their positions, --timing does not.
         assemble: --timing can be -. Consecutive equal images can become one longer frame. A single frame
-        becomes a still image, except in GIF. The color profile comes from the first image.
+        becomes a still image, except in GIF. The color space is that of the first image. A folder stands
+        for its images.
         With several files, info and extract continue after a failed file; the exit code is then 1.
 
         """

@@ -17,6 +17,8 @@ struct FramesInput {
     private let items: [Item]
     /// The common pixel format, which preserves the samples of all images.
     private let format: PixelFormat
+    /// The color space of all frames; nil if the images have the same one.
+    private let space: ColorProfile?
     /// Whether an image has alpha.
     let hasAlpha: Bool
     let frameCount: Int
@@ -32,32 +34,43 @@ struct FramesInput {
         self.host = host
         var items: [Item] = []
         var hasAlpha = false
-        var isDeep = false
+        var (isDeep, hasInks) = (false, false)
         var loops = LoopCount.unknown
         var notices: [FramesNotice] = []
-        var profiles: [ColorProfile] = []
+        var profiles: [(file: String, profile: ColorProfile)] = []
         for file in files {
             subject = file
             let source = try ImageSource(path: file, limits: host.manager.limits)
             let (info, count, profile, warnings) = try host.manager.withSession(source) { session throws(CoderError) in
                 let isOne = try session.frameInfo(1) == nil
                 let count = isOne ? 1 : try session.frames().count
-                let profile = ColorProfile(file, session.info.color, try session.metadata())
+                let profile = try session.colorProfile()
                 return (session.info, count, profile, session.context.warnings)
             }
             // The canvas around a frame of an animation is transparent.
             hasAlpha = hasAlpha || info.hasAlpha || count > 1
             isDeep = isDeep || info.nativeFormat.bits > 8
             loops = count > 1 ? info.loopCount : .unknown
+            // An animation has no inks: they become sRGB.
+            let isInk = info.nativeFormat.channels == .cmyk
+            hasInks = hasInks || isInk
+            let own = isInk ? .sRGB : profile
             // One different profile is enough for the warning.
-            if profiles.isEmpty || (profiles.count == 1 && !profiles[0].isSame(as: profile)) {
-                profiles.append(profile)
+            if profiles.isEmpty || profiles.count == 1 && !profiles[0].profile.isSame(as: own) {
+                profiles.append((file, own))
             }
             notices += warnings.map { FramesNotice(file: file, message: $0) }
             let isRegular = FileStatus.of(file)?.isRegular == true
             items.append(Item(file: file, source: isRegular ? nil : source, frameCount: count))
         }
-        if profiles.count > 1 { notices.append(profiles[0].notice(of: profiles[1])) }
+        space = profiles.count > 1 ? profiles[0].profile.commonSpace : hasInks ? .sRGB : nil
+        if profiles.count > 1 {
+            let isFirst = space?.isSame(as: profiles[0].profile) ?? false
+            notices.append(
+                FramesNotice(
+                    message: "the color spaces of \(profiles[0].file) and \(profiles[1].file) differ: all frames are "
+                        + "converted to \(isFirst && space != .sRGB ? "that of \(profiles[0].file)" : "sRGB")"))
+        }
         self.notices = notices
         self.items = items
         loopCount = items.count == 1 && loops != .unknown ? loops : nil
@@ -79,8 +92,8 @@ struct FramesInput {
         if source == nil { source = try ImageSource(path: item.file, limits: host.manager.limits) }
         guard let source else { return [] }
         if item.frameCount == 1 {
-            let image = try host.manager.decode(source)
-            try body(try prepared(image), nil)
+            let image = try prepared(try host.manager.decode(source))
+            try body(image, nil)
             return image.warnings.map { FramesNotice(file: item.file, message: $0) }
         }
         let session = try host.manager.openSession(source)
@@ -90,15 +103,30 @@ struct FramesInput {
             let (frame, pixels) = try session.decodeFrame(number)
             let image = DecodedImage(
                 info: session.info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
-            try body(try prepared(image), frame.duration)
+            let ready = try prepared(image)
+            for warning in ready.warnings { session.context.warn(warning) }
+            try body(ready, frame.duration)
         }
         return session.context.warnings.map { FramesNotice(file: item.file, message: $0) }
+    }
+
+    /// Converts an image to the common color space.
+    private func convertColors(of image: inout DecodedImage) throws(CoderError) {
+        guard let space, !image.colorProfile.isSame(as: space) || image.pixels.format.channels == .cmyk else { return }
+        if space == .sRGB { return try image.convertColors(to: .sRGB) }
+        // A space of colors has no gray.
+        if image.pixels.format.channels.count < 3 {
+            try image.convertColors(to: .sRGB)
+            image.pixels = try PixelConverter.convert(image.pixels, to: format)
+        }
+        try image.convertColors(to: space, embeds: true)
     }
 
     private func prepared(_ image: DecodedImage) throws(CoderError) -> DecodedImage {
         var image = image
         let pending = image.info.orientationApplied ? Orientation.up : image.info.orientation ?? .up
         if pending != .up { image.pixels = try PixelConverter.upright(image.pixels, pending) }
+        try convertColors(of: &image)
         image.pixels = try PixelConverter.convert(image.pixels, to: format)
         image.info.size = image.pixels.size
         image.info.orientation = .up
@@ -106,29 +134,17 @@ struct FramesInput {
     }
 }
 
-/// The color description of an image.
-private struct ColorProfile {
-    private let file: String
-    private let icc: [UInt8]?
-    /// The CICP primaries and transfer; the matrix does not matter because decoded pixels are RGB.
-    private let codes: [UInt8]
-
-    init(_ file: String, _ color: ColorDescription, _ metadata: [MetadataBlob]) {
-        self.file = file
-        let points = color.codePoints.flatMap { color.prefersCodePoints || !color.hasProfile ? $0 : nil }
-        icc = points == nil ? metadata.first { $0.kind == .icc }?.bytes : nil
-        // 2 means unspecified, which is treated as sRGB (ITU-T H.273, tables 2 and 3).
-        let stored = [points?.primaries ?? 2, points?.transfer ?? 2]
-        codes = zip(stored, [1, 13]).map { $0 == 2 ? $1 : $0 }
+extension ColorProfile {
+    /// Whether the pixels of two images have the same meaning; an image without a description counts as sRGB.
+    fileprivate func isSame(as other: ColorProfile) -> Bool {
+        (self == .assumed ? .sRGB : self) == (other == .assumed ? .sRGB : other)
     }
 
-    func isSame(as other: ColorProfile) -> Bool { icc == other.icc && codes == other.codes }
-
-    func notice(of other: ColorProfile) -> FramesNotice {
-        let what =
-            icc == nil && codes == [1, 13]
-            ? "\(other.file) has a color profile but \(file) has none: no profile is written"
-            : "the color profiles of \(file) and \(other.file) differ: the profile of \(file) is used for all"
-        return FramesNotice(message: what)
+    /// The color space of an animation whose first image has this one: sRGB if other colors cannot be converted to it.
+    fileprivate var commonSpace: ColorProfile {
+        guard self != .assumed,
+            (try? ColorTransformCache.shared.transform(from: .sRGB, .rgba8, to: self, .rgba8)) != nil
+        else { return .sRGB }
+        return self
     }
 }
