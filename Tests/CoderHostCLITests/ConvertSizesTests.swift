@@ -23,8 +23,26 @@ import Testing
     func `have the documented result`(words: [String], size: String) throws {
         let result = try image.convert(["q.ppm", "-o", "t.png"] + words)
 
-        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        let isKept = size == "16x8" && ["inside", "outside"].contains(words.last)
+        #expect(result.status == 0 && result.stderr.isEmpty != isKept, "\(result.stderr)")
         #expect(try image.size("t.png") == size)
+    }
+
+    @Test(arguments: [
+        (["--resize", "3000"], "--resize 3000"), (["--resize", "17x8"], nil), (["--resize", "17x"], "--resize 17x"),
+        (["--resize", "3000", "--enlarge"], nil), (["--resize", "3000", "--no-enlarge"], nil),
+        (["--resize", "3000>"], nil), (["--max", "3000"], nil), (["--resize", "16x"], nil), (["--resize", "8x"], nil),
+        (["--resize", "20x20", "--fit", "outside"], "--resize 20x20"),
+        (["--crop", "4x4", "--resize", "8x"], "--resize 8x"),
+    ])
+    func `tell of an image that is smaller than the requested size`(words: [String], typed: String?) throws {
+        let result = try image.convert(["q.ppm", "-o", "t.png", "--json"] + words)
+
+        let size = words.contains("--crop") ? "4x4" : "16x8"
+        let told = typed.map {
+            "the image of \(size) pixels is smaller than \($0) and keeps its size; --enlarge enlarges it"
+        }
+        #expect(result.documents[0]["warnings"].list.compactMap(\.text) == [told].compactMap(\.self))
     }
 
     @Test(arguments: [

@@ -25,6 +25,36 @@ import Testing
         try Tool.run("info", "-f", name, file, directory: place.path).lines.first
     }
 
+    /// A small animation fits its thumbnail, so its frames stay as they are.
+    @Test(arguments: ["three-frames.gif", "f.gif", "three-frames.webp"])
+    func `of an image that fits the box has no more bytes than the image`(name: String) throws {
+        try put(name)
+        let document = try #require(try thumbnail(name, "--json").documents.first)
+
+        #expect(try #require(document["bytes"].integer) <= #require(document["input_bytes"].integer))
+        #expect(try size(document["output"].text ?? "") == size(name))
+        #expect(try field("frame_count", document["output"].text ?? "") == field("frame_count", name))
+        // A WebP of this size is encoded again, because that needs fewer bytes.
+        if name.hasSuffix("webp") { return }
+        #expect(try field("pixel_sha256", document["output"].text ?? "") == field("pixel_sha256", name))
+    }
+
+    @Test func `tells if it needs more bytes than the image`() throws {
+        // One color compresses to fewer bytes than the noise of a reduced checkerboard.
+        var rows = Array("P5 400 400 255\n".utf8)
+        for y in 0..<400 { for x in 0..<400 { rows.append((x / 3 + y / 3) % 2 == 0 ? 0 : 255) } }
+        place.write(rows, to: "board.pgm")
+        #expect(try Tool.run("convert", "board.pgm", "-o", "board.png", directory: place.path).status == 0)
+        let result = try thumbnail("board.png")
+        let document = try #require(try thumbnail("board.png", "--json", "-o", "t.png").documents.first)
+        let (bytes, source) = (try #require(document["bytes"].integer), try #require(document["input_bytes"].integer))
+
+        #expect(bytes > source && result.status == 0)
+        #expect(
+            result.stderr.contains("needs more bytes than the image, \(bytes) instead of \(source)"), "\(result.stderr)"
+        )
+    }
+
     static let images = ["f.jpg", "f.png", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"]
 
     @Test(arguments: images)

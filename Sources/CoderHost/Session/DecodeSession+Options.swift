@@ -70,7 +70,10 @@ extension DecodeSession {
         return try shaped(pixels, shape, &notes)
     }
 
-    private func shaped(
+    /// Shapes the pixels of one of several frames.
+    ///
+    /// - Parameter notes: what earlier frames of the same output have decided.
+    package func shaped(
         _ pixels: PixelBuffer, _ shape: ImageShape, _ notes: inout ShapeNotes
     ) throws(CoderError) -> DecodedImage {
         var image = DecodedImage(

@@ -85,7 +85,7 @@ package struct ImageShape: Sendable {
     var sizes: [PixelSize] { [reduced, boxSize, size] }
 
     /// Whether pixels change other than by a new size.
-    var hasSteps: Bool {
+    package var hasSteps: Bool {
         part != nil || turn != .up || colors != nil || !finish.isEmpty || (turn.applied(to: reduced)) != boxSize
     }
 
@@ -160,10 +160,13 @@ package struct ImageShape: Sendable {
 }
 
 /// What one frame leaves for the next ones and for the caller.
-struct ShapeNotes {
+package struct ShapeNotes {
     /// The crop that was chosen by the content of the first frame.
     var window: PixelRect?
     private(set) var warnings: [String] = []
+
+    /// Creates notes before the first frame.
+    package init() {}
 
     mutating func warn(_ text: String) {
         if !warnings.contains(text) { warnings.append(text) }

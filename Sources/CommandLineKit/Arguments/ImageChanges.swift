@@ -20,6 +20,8 @@ package struct ImageChanges {
     private let stepsBelow: Int
     /// The size of `--extend`, which is the last step; nil for a border.
     private let canvas: PixelSize?
+    /// The size as typed, such as `--resize 3000`; nil without one, and for thumbnails, which small images may be.
+    private let requested: String?
     /// Whether all pixels stay unchanged.
     package let isIdentity: Bool
 
@@ -66,6 +68,7 @@ package struct ImageChanges {
                 hint: "choose one")
         }
         if let size { options.size = size }
+        requested = box == nil ? arguments.value(option).map { "\(option) \(printable($0))" } : nil
         if let limit { options.size = .limited(toBytes: limit) }
         finish.background = try arguments.color("--bg")
         finish.colors = try Self.colors(arguments)
@@ -106,6 +109,17 @@ package struct ImageChanges {
             return false
         }
         return !box.isEmpty && size != box
+    }
+
+    /// Returns the warning if the image is smaller than the requested size, which keeps it as it is; nil if the size is
+    /// reached, and if the user has asked to keep small images.
+    ///
+    /// - Parameter size: the size of the image before the steps.
+    func shortage(of size: PixelSize, _ options: DecodeOptions) -> String? {
+        guard let requested, case .box(let box, let fit, nil) = options.size, !fit.enlarges else { return nil }
+        let enlarged = DecodedSize.box(box, fit, enlarging: true).layout(of: size, .rgba8).result
+        guard enlarged.width > size.width || enlarged.height > size.height else { return nil }
+        return "the image of \(size) pixels is smaller than \(requested) and keeps its size; --enlarge enlarges it"
     }
 
     /// Returns the warning if `--extend` cannot reach its size, because a side of the image is longer.

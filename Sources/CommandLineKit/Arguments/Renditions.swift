@@ -17,6 +17,9 @@ package struct Renditions: Sendable {
     /// Whether there is more than one output for each input, or a report about all of them.
     var isSeries: Bool { formats.count > 1 || !widths.isEmpty || markup != nil }
 
+    /// The largest number of outputs for each input.
+    var count: Int { max(1, widths.count) * max(1, formats.count) }
+
     /// Parses `--format`, `--sizes`, `--srcset` and `--alt`.
     init(_ arguments: ParsedArguments, _ host: CoderHost, _ style: ConvertJob.Style) throws(UsageError) {
         let command = style.command

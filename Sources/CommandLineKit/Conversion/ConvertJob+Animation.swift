@@ -46,75 +46,88 @@ extension ConvertJob {
 
     // MARK: Writing
 
+    /// Returns the options of an animation encoder, and warnings about options without effect.
+    func animationOptions(
+        _ session: DecodeSession, _ encoder: CoderDescriptor, _ format: ImageFormat
+    ) throws(CoderError) -> (known: CoderOptions, warnings: [String]) {
+        let options = try encode.encoding(format, encoder, host)
+        if encode.embedsThumbnail {
+            session.context.warn("--embed-thumbnail is ignored: animations have no thumbnail")
+        }
+        noteAnimation(session, encoder, format)
+        return options
+    }
+
     /// Writes an animation, as small as requested.
     func animate(
         _ decoding: Decoding, _ source: ImageSource, _ coder: CoderDescriptor, _ options: CoderOptions,
         _ sink: FileSink
     ) throws(CoderError) -> (EncodeReport?, PixelSize) {
-        var decoding = decoding
-        if decoding.shape.options.size.dependsOnFrameCount {
-            let count = decoding.frames?.count ?? frameCount(decoding.session)
-            decoding.shape = try decoding.session.shape(decoding.shape, frameCount: count)
-        }
+        let decoding = try settled(decoding)
         var size = PixelSize.zero
+        func write(
+            _ options: CoderOptions, _ sink: any OutputSink, _ note: (Double) -> Void = { _ in }
+        ) throws(CoderError) -> EncodeReport {
+            let writer = AnimationWriter(decoding, options, sink)
+            try self.write([writer], note)
+            size = writer.size
+            return try writer.finish()
+        }
         guard let limit = encode.maxFileSize else {
             let report = try keepingSmaller(source, decoding, into: sink) { sink throws(CoderError) in
-                try write(decoding, options, sink, &size)
+                try write(options, sink)
             }
             return (report, size)
         }
         let search = AnimationSizeSearch(limit: limit, coder, options, limits)
         let (bytes, report) = try search.run { options, trial throws(CoderError) in
-            try write(decoding, options, trial, &size) { trial.share = $0 }
+            try write(options, trial) { trial.share = $0 }
         }
         try bytes.withSpan { span throws(CoderError) in try sink.write(span) }
         return (report, size)
     }
 
-    /// Writes an animation once, with one frame in memory at a time.
+    /// Returns the decoding with the size that depends on the number of frames.
+    func settled(_ decoding: Decoding) throws(CoderError) -> Decoding {
+        guard decoding.shape.options.size.dependsOnFrameCount else { return decoding }
+        var decoding = decoding
+        let count = decoding.frames?.count ?? frameCount(decoding.session)
+        decoding.shape = try decoding.session.shape(decoding.shape, frameCount: count)
+        return decoding
+    }
+
+    /// Writes the frames of one input to one or more animations: each frame is decoded once.
     ///
-    /// - Parameters:
-    ///   - size: receives the size of the canvas.
-    ///   - note: receives the written part of the animation, if the number of frames is known.
-    private func write(
-        _ decoding: Decoding, _ options: CoderOptions, _ sink: any OutputSink, _ size: inout PixelSize,
-        _ note: (Double) -> Void = { _ in }
-    ) throws(CoderError) -> EncodeReport {
-        let session = decoding.session
-        let total = decoding.frames?.count ?? session.info.frameCount ?? 0
-        var encoder: AnimationEncoder?
-        var canvas = PixelSize.zero
+    /// - Parameter note: receives the written part of the animations, if the number of frames is known.
+    func write(_ writers: [AnimationWriter], _ note: (Double) -> Void = { _ in }) throws(CoderError) {
+        guard let first = writers.first else { return }
+        let (session, frames) = (first.decoding.session, first.decoding.frames)
+        let total = frames?.count ?? session.info.frameCount ?? 0
         var progress = ProgressLine(total: schedule.isAlone ? total : 0)
         defer { progress.clear() }
-        func add(_ image: DecodedImage, _ duration: FrameDuration) throws(CoderError) {
-            if encoder == nil {
-                var facts = image.info
-                facts.hasAlpha = facts.hasAlpha || session.info.hasAlpha
-                canvas = facts.size
-                if let frames = decoding.frames { facts.frameCount = frames.count }
-                encoder = try host.manager.makeAnimationEncoder(
-                    to: decoding.format, of: facts, metadata: image.metadata, options: options, limits: limits,
-                    background: changes.finish.background?.overWhite ?? .white, dynamicRange: encode.dynamicRange,
-                    forcing: encode.encoder, into: sink)
-            }
-            let count = encoder?.frameCount ?? 0
-            if total > 0 { note(min(1, Double(count) / Double(total))) }
-            progress.show(count + 1, "frame \(count + 1)")
-            try encoder?.add(image.pixels, duration: duration)
+        var count = 0
+        func images(of index: Int) throws(CoderError) -> [DecodedImage] {
+            let pixels = try session.decodeFrame(index).pixels
+            var images: [DecodedImage] = []
+            for writer in writers { images.append(keeping(try writer.shaped(pixels))) }
+            return images
         }
-        if let frames = decoding.frames {
-            let bytes = (decoding.shape.size.area ?? 0) * (session.info.bitDepth > 8 ? 8 : 4)
-            try FrameBlocks(frames, bytesPerFrame: bytes).each { index throws(CoderError) in
-                keeping(try session.decodeFrame(index, decoding.shape))
-            } _: { image, frame throws(CoderError) in
-                try add(image, frame.duration)
-            }
+        func addAll(_ images: [DecodedImage], _ duration: FrameDuration) throws(CoderError) {
+            if total > 0 { note(min(1, Double(count) / Double(total))) }
+            count += 1
+            progress.show(count, "frame \(count)")
+            for (writer, image) in zip(writers, images) { try add(image, duration, to: writer) }
+        }
+        if let frames {
+            let area = writers.reduce(0) { $0 + ($1.decoding.shape.size.area ?? 0) }
+            let blocks = FrameBlocks(frames, bytesPerFrame: area * (session.info.bitDepth > 8 ? 8 : 4))
+            try blocks.each(images) { images, frame throws(CoderError) in try addAll(images, frame.duration) }
         } else {
             var index = 0
             while true {
                 do throws(CoderError) {
                     guard let frame = try session.frameInfo(index) else { break }
-                    try add(keeping(try session.decodeFrame(index, decoding.shape)), frame.duration)
+                    try addAll(try images(of: index), frame.duration)
                 } catch {
                     guard selection.allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
                     session.context.warn("truncated in frame \(index): the frames before it are written")
@@ -123,9 +136,25 @@ extension ConvertJob {
                 index += 1
             }
         }
-        guard let encoder else { throw CoderError(.corrupt, "the file has no frames") }
-        size = canvas
-        return try encoder.finish()
+        if count == 0 { throw CoderError(.corrupt, "the file has no frames") }
+    }
+
+    /// Adds a frame to an animation; the first one creates the encoder.
+    private func add(
+        _ image: DecodedImage, _ duration: FrameDuration, to writer: AnimationWriter
+    ) throws(CoderError) {
+        if writer.encoder == nil {
+            let decoding = writer.decoding
+            var facts = image.info
+            facts.hasAlpha = facts.hasAlpha || decoding.session.info.hasAlpha
+            if let frames = decoding.frames { facts.frameCount = frames.count }
+            writer.size = facts.size
+            writer.encoder = try host.manager.makeAnimationEncoder(
+                to: decoding.format, of: facts, metadata: image.metadata, options: writer.options, limits: limits,
+                background: changes.finish.background?.overWhite ?? .white, dynamicRange: encode.dynamicRange,
+                forcing: encode.encoder, into: writer.sink)
+        }
+        try writer.encoder?.add(image.pixels, duration: duration)
     }
 
     // MARK: Original frames
@@ -146,11 +175,19 @@ extension ConvertJob {
         return stored.asEncoding
     }
 
+    /// Whether the written pixels are the stored ones, for example because a small image fits its thumbnail.
+    private func changesNothing(_ decoding: Decoding) -> Bool {
+        if changes.isIdentity { return true }
+        return changes.trim == nil && changes.overlay == nil && !decoding.shape.hasSteps
+            && decoding.shape.size == decoding.session.info.size
+    }
+
     /// Returns the file with the selected metadata and its stored frames, packed again; nil if that does not fit.
     private func rewritten(_ source: ImageSource, _ decoding: Decoding) -> (bytes: [UInt8], RewriteReport)? {
         let session = decoding.session
         let takesAll = decoding.frames == nil && !selection.isOneFrame && !selection.allowsIncomplete
-        guard takesAll, !renditions.isSeries, changes.isIdentity, encode.isEmpty, decoding.format == session.format,
+        guard takesAll, !renditions.isSeries, changesNothing(decoding), encode.isEmpty,
+            decoding.format == session.format,
             session.coder.roles.contains(.animation), session.coder.roles.contains(.rewrite), !session.info.hasItems,
             source.isComplete, let removed = selection.removedParts(of: session.info)
         else { return nil }
@@ -161,5 +198,32 @@ extension ConvertJob {
         // A file that cannot be rewritten is encoded, as any other.
         guard let report = try? host.manager.rewrite(source, to: sink, options) else { return nil }
         return (sink.bytes, report)
+    }
+}
+
+/// One animation that is being written.
+final class AnimationWriter {
+    let decoding: ConvertJob.Decoding
+    let options: CoderOptions
+    let sink: any OutputSink
+    /// The encoder; nil before the first frame.
+    var encoder: AnimationEncoder?
+    /// The size of the canvas.
+    var size = PixelSize.zero
+    private var notes = ShapeNotes()
+
+    init(_ decoding: ConvertJob.Decoding, _ options: CoderOptions, _ sink: any OutputSink) {
+        (self.decoding, self.options, self.sink) = (decoding, options, sink)
+    }
+
+    /// Shapes a decoded frame.
+    func shaped(_ pixels: PixelBuffer) throws(CoderError) -> DecodedImage {
+        try decoding.session.shaped(pixels, decoding.shape, &notes)
+    }
+
+    /// Writes the rest of the animation.
+    func finish() throws(CoderError) -> EncodeReport {
+        guard let encoder else { throw CoderError(.corrupt, "the file has no frames") }
+        return try encoder.finish()
     }
 }

@@ -32,6 +32,11 @@ extension ConvertJob {
         if changes.isUnfilled(shape.size, options) {
             session.context.warn("--no-enlarge keeps the size \(shape.size), which does not fill the box")
         }
+        if rendition.width == nil, !session.info.isScalable,
+            let shortage = changes.shortage(of: shape.boxSize, options)
+        {
+            session.context.warn(shortage)
+        }
         if let excess = changes.excess(of: shape.boxSize) { session.context.warn(excess) }
         return shape
     }
@@ -101,7 +106,7 @@ extension ConvertJob {
         let values = try overlay.text.map { text throws(CoderError) in
             try self.values(text, finish, options, session, input)
         }
-        if let text = overlay.text, text.text(values ?? [:]).isEmpty {
+        if let text = overlay.text, text.text(values ?? [:]).allSatisfy(\.isWhitespace) {
             session.context.warn("--text is empty for this image, so none is drawn")
             return finish
         }

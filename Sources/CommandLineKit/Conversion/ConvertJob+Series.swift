@@ -2,7 +2,7 @@ import CoderHost
 import ImageModel
 import ImageProcessing
 
-/// All outputs of one item; a still is decoded once for all of them.
+/// All outputs of one item; a still or a frame is decoded once for all of them.
 extension ConvertJob {
     /// Writes all outputs of the selected item.
     ///
@@ -19,7 +19,10 @@ extension ConvertJob {
         rendition.isUpright = true
         let isAnimation = try hasMoreFrames(session, try selectedFrames(session)).0
         let largest = isAnimation ? nil : try largestShape(session)
-        share.take(largest.map(session.memoryEstimate) ?? session.memoryEstimate(DecodeOptions()))
+        let estimate = largest.map(session.memoryEstimate) ?? session.memoryEstimate(DecodeOptions())
+        // The outputs of an animation are written together, and each has its own frame.
+        let together = isAnimation ? min(outputsPerPass, renditions.count) - 1 : 0
+        share.take(estimate + together * (session.info.size.area ?? 0) * 4)
         // Vector graphics are decoded at each size.
         let still = isAnimation || session.info.isScalable ? nil : try storedStill(session, largest)
         if changes.trim != nil { rendition.part = try trimmedPart(session, still?.pixels) }
@@ -29,13 +32,17 @@ extension ConvertJob {
     /// The pixels of a still as stored, and whether a part of them is missing.
     private typealias Still = (pixels: PixelBuffer, isIncomplete: Bool)
 
+    /// How many animations are written together: each has an encoder, which may need a worker process.
+    private var outputsPerPass: Int { max(1, min(16, 56 / (schedule.isAlone ? 1 : schedule.threads) - 2)) }
+
     private func writeSeries(
         _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ base: Rendition, _ still: Still?,
         all: Set<Int>?
     ) throws(CoderError) -> [Outcome] {
-        var outcomes: [Outcome] = []
+        var series = AnimationSeries(known: session.context.warnings)
+        defer { for output in series.open { close(output) } }
         var (sizes, clipped): (Set<PixelSize>, [Int]) = ([], [])
-        let start = session.context.warnings.count
+        var still = still
         let widths: [Int?] = renditions.widths.isEmpty ? [nil] : renditions.widths
         let formats: [ImageFormat?] = renditions.formats.isEmpty ? [nil] : renditions.formats
         for width in widths {
@@ -44,27 +51,47 @@ extension ConvertJob {
             var (ready, earlier): (DecodedImage?, ImageShape?) = (nil, nil)
             for format in formats {
                 rendition.format = format
+                let before = session.context.warnings
                 let shape = try plan(session, input, rendition)
                 if format == formats[0] {
                     if let width, shape.size.width < width { clipped.append(width) }
                     if !sizes.insert(shape.size).inserted { break }
                 }
-                if let still {
-                    if ready == nil || earlier?.makesSameImage(as: shape) != true {
+                let output: OpenOutput
+                switch try open(input, session, shape, rendition, all: series.isEmpty ? all : nil) {
+                case .kept(let outcome):
+                    series.append(outcome, before)
+                    continue
+                case .open(let opened): output = opened
+                }
+                if let encoder = output.animationEncoder, encode.maxFileSize == nil {
+                    try series.append(output, encoder, before) { encoder throws(CoderError) in
+                        try animationOptions(session, encoder, output.decoding.format)
+                    }
+                    if series.open.count == outputsPerPass { try write(&series, source, input) }
+                    continue
+                }
+                do throws(CoderError) {
+                    if output.isAnimation, !output.isCopy, output.animationEncoder == nil, still == nil {
+                        let index = output.decoding.frames?.first?.index ?? 0
+                        still = (try session.decodeFrame(index).pixels, false)
+                    }
+                    if let still, ready == nil || earlier?.makesSameImage(as: shape) != true {
                         ready = try session.shaped(still.pixels, shape)
                     }
+                } catch {
+                    close(output)
+                    throw error
+                }
+                if let still {
                     rendition.image = ready.map { ($0, isIncomplete: still.isIncomplete) }
                     earlier = shape
                 }
-                let before = session.context.warnings
-                let isFirst = outcomes.isEmpty
-                var outcome = try write(source, input, session, shape, rendition, all: isFirst ? all : nil)
-                // Warnings about an earlier output do not concern this one.
-                let others = Set(before.dropFirst(start)).subtracting(isFirst ? before : [])
-                outcome.warnings.removeAll(where: others.contains)
-                outcomes.append(outcome)
+                series.append(try write(output, source, input, session, rendition), before)
             }
         }
+        try write(&series, source, input)
+        var outcomes = series.outcomes
         if try keepsPosition(session) {
             outcomes[0].warnings.append(
                 "the outputs contain the place where the image was taken; --strip gps removes it")
@@ -77,6 +104,27 @@ extension ConvertJob {
                 "--sizes \(list): the image is only \(width) pixels wide and is not enlarged; --enlarge enlarges it")
         }
         return outcomes
+    }
+
+    /// Writes the open animations of a series together, frame by frame.
+    private func write(
+        _ series: inout AnimationSeries, _ source: ImageSource, _ input: Input
+    ) throws(CoderError) {
+        guard let session = series.open.first?.decoding.session else { return }
+        let before = session.context.warnings.count
+        var writers: [AnimationWriter] = []
+        for (output, options) in zip(series.open, series.options) {
+            writers.append(AnimationWriter(try settled(output.decoding), options, output.sink))
+        }
+        try write(writers)
+        for (index, output) in series.open.enumerated() {
+            let report = try writers[index].finish()
+            let outcome = try finish(output, source, input, Written(size: writers[index].size, report: report))
+            let shared = index == 0 ? Array(session.context.warnings.dropFirst(before)) : []
+            series.complete(outcome, report.warnings, shared: shared)
+            close(output)
+        }
+        series.clear()
     }
 
     /// Whether outputs for a web page keep the place where the image was taken.

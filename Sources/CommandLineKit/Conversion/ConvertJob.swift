@@ -17,7 +17,7 @@ package final class ConvertJob: Sendable {
     /// The outputs of each input.
     package let renditions: Renditions
     /// Prevents an output from overwriting an input that is still to be read.
-    private let outputs: Mutex<OutputGuard>
+    let outputs: Mutex<OutputGuard>
     /// The order of the inputs, and their shares of processors and memory.
     package let schedule: Schedule
 
@@ -107,7 +107,7 @@ package final class ConvertJob: Sendable {
         if let error = target.missingFolder(of: name.path) { throw error }
     }
 
-    private static func refuseTerminal(_ path: String) throws(CoderError) {
+    static func refuseTerminal(_ path: String) throws(CoderError) {
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "an image is not written to a terminal", hint: "redirect standard output")
         }
@@ -171,52 +171,34 @@ package final class ConvertJob: Sendable {
         _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shape: ImageShape, _ rendition: Rendition,
         all: Set<Int>?
     ) throws(CoderError) -> Outcome {
-        let file = input.label
-        let output = target.path(
-            for: input.name, number: input.number, item: session.selectedItem, size: shape.size
-        ) { host.manager.fileExtension(of: $0) }
-        let isCopy = isCopied(session, output)
-        // A copy keeps all images of the file.
-        if let all, !isCopy { try session.warnOfOtherItems("written", chosen: selection.items == nil ? nil : all) }
-        let frames = try selectedFrames(session)
-        let (isAnimation, isCut) = try hasMoreFrames(session, frames)
-        let named = isCopy ? session.format : rendition.format ?? format(of: output)
-        let format = if let named { named } else { try usualFormat(session, isAnimation: isAnimation) }
-        let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
-        if target.keepsExisting(path, from: input.name) {
-            try outputs.withLock { outputs throws(CoderError) in try outputs.keep(path, from: file) }
-            return Outcome(keeping: path, format, of: file, session)
+        switch try open(input, session, shape, rendition, all: all) {
+        case .kept(let outcome): return outcome
+        case .open(let output): return try write(output, source, input, session, rendition)
         }
-        try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
-        var isWritten = false
-        defer { if !isWritten { outputs.withLock { $0.release(path) } } }
-        try Self.refuseTerminal(path)
-        if let stated = host.manager.misleadingFormat(ofName: path, for: format) {
-            session.context.warn("\(path) has the file extension of \(stated), but holds \(format)")
-        }
-        try target.makeFolders(of: path)
-        let decoding = Decoding(session: session, shape: shape, format: format, frames: frames)
-        let sink = try FileSink(path: path, over: target.replacement, limits: limits)
+    }
+
+    /// Writes an output that is open, and closes it.
+    func write(
+        _ output: OpenOutput, _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ rendition: Rendition
+    ) throws(CoderError) -> Outcome {
+        defer { close(output) }
+        let (decoding, sink, format) = (output.decoding, output.sink, output.decoding.format)
         var report: EncodeReport?
         let size: PixelSize
         var warnings: [String] = []
         var isIncomplete = false
-        if isCopy {
+        if output.isCopy {
             size = session.info.size
-            try copy(source, session, shape, sink)
-        } else if isAnimation, let encoder = encode.animationEncoders(format, host).first {
-            let options = try encode.encoding(format, encoder.descriptor, host)
+            try copy(source, session, decoding.shape, sink)
+        } else if let encoder = output.animationEncoder {
+            let options = try animationOptions(session, encoder, format)
             warnings = options.warnings
-            if encode.embedsThumbnail {
-                session.context.warn("--embed-thumbnail is ignored: animations have no thumbnail")
-            }
-            noteAnimation(session, encoder.descriptor, format)
-            (report, size) = try animate(decoding, source, encoder.descriptor, options.known, sink)
+            (report, size) = try animate(decoding, source, encoder, options.known, sink)
         } else {
             guard let encoder = encode.stillEncoders(format, host).first else {
                 throw host.manager.absence(ofEncoderFor: format, forcing: encode.encoder)
             }
-            if isAnimation {
+            if output.isAnimation {
                 session.context.warn("\(format) has no animation: only the first frame is written")
             }
             let content: Content
@@ -233,7 +215,7 @@ package final class ConvertJob: Sendable {
                 size = image.pixels.size
                 for warning in image.warnings { session.context.warn(warning) }
             }
-            if isCut && !isIncomplete {
+            if output.isCut && !isIncomplete {
                 session.context.warn("truncated in frame 1: frame 0 is written")
             }
             let options = try encode.encoding(format, encoder.descriptor, host)
@@ -247,31 +229,14 @@ package final class ConvertJob: Sendable {
             case .rows(let rows): report = try host.manager.encode(rows, to: format, encodeOptions, into: sink)
             }
         }
-        let tally = BatchTally(written: 1, inputBytes: source.count, outputBytes: sink.written)
-        try sink.commit()
-        isWritten = true
-        outputs.withLock { $0.note(path, from: file) }
-        return Outcome(
-            input: Outcome.File(name: file, format: session.format, size: session.info.size),
-            output: Outcome.File(name: path, format: format, size: size),
-            decoder: Outcome.Coder(id: session.coder.id, isolation: session.isolation),
-            encoder: report.map { Outcome.Coder(id: $0.coder, isolation: $0.isolation) }, isIncomplete: isIncomplete,
-            warnings: session.context.warnings + warnings + (report?.warnings ?? []), tally: tally)
+        return try finish(
+            output, source, input, Written(size: size, report: report, isIncomplete: isIncomplete, warnings: warnings))
     }
 
     /// The image to write.
     private enum Content {
         case whole(DecodedImage)
         case rows(RowImage)
-    }
-
-    /// One input between decoder and encoder.
-    struct Decoding {
-        let session: DecodeSession
-        var shape: ImageShape
-        let format: ImageFormat
-        /// The selected frames; nil for all frames as stored.
-        let frames: [FrameSelection.Frame]?
     }
 
     /// Decodes the still image to write.
