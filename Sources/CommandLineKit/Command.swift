@@ -73,11 +73,35 @@ package enum CommandLineProgram {
         return problem.exit
     }
 
+    /// Commands of other programs that users try first, with the words that have the same effect.
+    private static let foreignCommands: [String: String] = {
+        let (optimize, metadata) = ("coderhost rewrite FILE --optimize -o OUT", "coderhost metadata FILE")
+        return [
+            "optimize": optimize, "optimise": optimize, "optim": optimize, "compress": optimize,
+            "exif": metadata, "exiftool": metadata, "tags": metadata, "xmp": metadata, "iptc": metadata,
+            "strip": "coderhost rewrite FILE --strip all -o OUT",
+            "rotate": "coderhost convert IN --rotate 90 -o OUT",
+            "flip": "coderhost convert IN --flip horizontal -o OUT",
+            "crop": "coderhost convert IN --crop 640x480+10+20 -o OUT",
+            "resize": "coderhost convert IN --resize 800x600 -o OUT",
+            "scale": "coderhost convert IN --resize 50% -o OUT",
+            "watermark": "coderhost convert IN --overlay logo.png -o OUT",
+            "annotate": "coderhost convert IN --text TEXT -o OUT",
+            "assemble": "coderhost frames assemble FILE… -o OUT",
+            "extract": "coderhost frames extract FILE -o FOLDER/",
+        ]
+    }()
+
     /// Reports an unknown command or option, with the closest known one.
     ///
     /// - Parameter commands: the names of all commands.
     package static func unknown(_ word: String, _ commands: [String]) -> ExitCode {
         let isOption = word.hasPrefix("-")
+        if let remedy = foreignCommands[word.lowercased()] {
+            Console.error("coderhost: unknown command \(printable(word))")
+            Console.error("  try: \(remedy)")
+            return .usage
+        }
         let known = isOption ? ["--help", "--version"] : commands + ["help"]
         Console.error("coderhost: unknown \(isOption ? "option" : "command") \(printable(word))")
         Console.error(

@@ -45,7 +45,29 @@ import Testing
         #expect(result.documents.count == 2)
     }
 
+    /// The letter alone is binary, as in dd; with B, it is decimal.
+    @Test(arguments: [("6k", 6144), ("6kB", 6000), ("6KiB", 6144)])
+    func `keep a file within the size of its unit`(text: String, bytes: Int) throws {
+        let result = try convert(Repository.fixture("images/photo.png"), "-o", "o.jpg", "--target-size", text)
+        let written = try #require(result.documents.first?["bytes"].integer)
+        #expect(written <= bytes && written > bytes * 8 / 10, "\(written)")
+        let wrong = try convert("x.png", "-o", "o.jpg", "--target-size", "6kX")
+        #expect(wrong.status == 64 && wrong.stderr.contains("200k is 204800 bytes, 200kB is 200000"), "\(wrong.stderr)")
+    }
+
     // MARK: Metadata
+
+    /// The tag of exiftool is a number with -n: 1 is sRGB, 65535 another space, 2 Adobe RGB.
+    @Test(arguments: [(["--to-srgb"], "1"), (["--icc", "srgb"], "1"), (["--icc", "p3"], "65535"), ([], "2")])
+    func `leave no color space in Exif that the pixels do not have`(words: [String], expected: String) throws {
+        try Tool.copy(Repository.fixture("images/icc-wide-in-three-segments.jpg"), to: place.file("w.jpg"))
+        let made = try Tool.shell("exiftool -q -n -ColorSpace=2 w.jpg", directory: place.path)
+        #expect(made.status == 0, "\(made.stderr)")
+        let result = try Tool.run(["convert", "w.jpg", "-o", "o.jpg", "-q", "90"] + words, directory: place.path)
+        #expect(result.status == 0, "\(result.stderr)")
+        let told = try Tool.shell("exiftool -n -s3 -ExifIFD:ColorSpace o.jpg", directory: place.path)
+        #expect(told.stdout == expected + "\n", "\(told.stderr)")
+    }
 
     @Test(arguments: [
         (["--sizes", "8,16", "-o", "{stem}-{w}.png"], true),

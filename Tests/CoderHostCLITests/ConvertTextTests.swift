@@ -50,6 +50,13 @@ import Testing
         try expect([(32..<36, 11..<15)], [255, 128, 0], in: "t.png")
     }
 
+    @Test(arguments: ["", " ", "\u{A0} \u{3000}", "\\n", "\t"])
+    func `of spaces alone are refused`(text: String) throws {
+        black()
+        let result = try convert("black.ppm", "-o", "t.png", "--text", text)
+        #expect(result.status == 64 && result.stderr.contains("--text is empty"), "\(result.stderr)")
+    }
+
     @Test func `have several lines and values of the image`() throws {
         black()
         #expect(try image.convert("black.ppm", "-o", "BA.ppm").status == 0)

@@ -92,6 +92,28 @@ import Testing
         #expect(try contents() == before)
     }
 
+    @Test(arguments: [
+        (["a/x.gif", "b/x.gif", "-o", "cc/", "-f", "webp"], "-o 'cc/{stem}-{n}.webp'"),
+        (["a/x.gif", "b/x.gif", "-o", "cc/{stem}.jpg"], "-o 'cc/{stem}-{n}.jpg'"),
+        (["a/x.gif", "b/x.gif", "-o", "{stem}.png"], "-o '{stem}-{n}.png'"),
+        (["a/x.gif", "b/x.gif", "-o", "cc/", "-f", "webp,png"], "-o 'cc/{stem}-{n}.{ext}'"),
+        (["a/x.gif", "b/x.gif", "-o", "cc/", "--sizes", "2", "-f", "png"], "-o 'cc/{stem}-{n}-{w}.png'"),
+    ])
+    func `name a template for the same folder and format`(words: [String], hint: String) throws {
+        try fill()
+        place.folder("cc")
+        let result = try Tool.run(["convert"] + words, directory: place.path)
+        #expect(
+            result.status == 1 && result.stderr.contains("\n  try: use a template with unique names: \(hint)\n"),
+            "\(result.stderr)")
+
+        // The remedy is accepted.
+        let template = String(hint.dropFirst(4).dropLast())
+        let rest = Array(words.prefix(2)) + ["-o", template] + words.dropFirst(4)
+        let fixed = try Tool.run(["convert"] + rest, directory: place.path)
+        #expect(fixed.status == 0, "\(fixed.stderr)")
+    }
+
     @Test func `include outputs of other frames through links`() throws {
         try fill()
         try Tool.link("one.png", at: place.file("l0.png"))

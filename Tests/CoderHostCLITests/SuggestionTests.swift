@@ -163,6 +163,9 @@ import Testing
         (["convert", "f.png", "--scale", "25%", "-o", "o.png"], "write --resize 25%"),
         (["convert", "f.png", "--output-dir", "web/"], "write -o web/"),
         (["convert", "f.png", "--background", "red", "-o", "o.jpg"], "write --bg red"),
+        (["convert", "f.png", "--grayscale", "-o", "o.png"], "write --effect grayscale"),
+        (["convert", "f.png", "--greyscale"], "write --effect grayscale"),
+        (["convert", "f.png", "--strip-gps", "-o", "o.png"], "write --strip gps"),
     ])
     func `name the own option for the option of another program`(words: [String], hint: String) throws {
         let place = TemporaryDirectory()
@@ -177,6 +180,35 @@ import Testing
         let output = remedy.contains("-o") ? [] : ["-o", "new.jpg"]
         let fixed = try Tool.run([words[0], "f.png"] + remedy + output, directory: place.path)
         #expect(fixed.status == 0, "\(fixed.stderr)")
+    }
+
+    @Test(arguments: [
+        (["rewrite", "f.png", "--strip-gps"], "write --strip gps"),
+        (["convert", "f.png", "--annotate", "© Ann"], "write --text '© Ann'"),
+        (["convert", "f.png", "--watermark", "logo.png"], "write --overlay logo.png"),
+    ])
+    func `quote a value with spaces, and fit the command`(words: [String], hint: String) throws {
+        let result = try Tool.run(words)
+        #expect(result.status == 64 && result.stderr.hasSuffix("\n  try: \(hint)\n"), "\(result.stderr)")
+    }
+
+    @Test(arguments: [
+        (["optimize", "f.png"], "coderhost rewrite FILE --optimize -o OUT"),
+        (["exif", "f.png"], "coderhost metadata FILE"),
+        (["rotate", "f.png"], "coderhost convert IN --rotate 90 -o OUT"),
+        (["crop"], "coderhost convert IN --crop 640x480+10+20 -o OUT"),
+        (["Resize"], "coderhost convert IN --resize 800x600 -o OUT"),
+    ])
+    func `name the own command for the command of another program`(words: [String], remedy: String) throws {
+        let result = try Tool.run(words)
+        #expect(result.status == 64)
+        #expect(result.stderr == "coderhost: unknown command \(words[0])\n  try: \(remedy)\n")
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("images/photo.jpg").bytes, to: "FILE")
+        place.write(Fixture.named("images/photo.png").bytes, to: "IN")
+        let accepted = try Tool.run(
+            Array(remedy.split(separator: " ").map(String.init).dropFirst()), directory: place.path)
+        #expect(accepted.status == 0, "\(accepted.stderr)")
     }
 
     static let limits: [(value: String, message: String, hint: String)] = [

@@ -55,7 +55,7 @@ struct FramesExtraction {
         if files.count > 1, arguments.has("--timing") {
             throw UsageError("--timing works with one input only", hint: "extract one file at a time")
         }
-        var outputs = OutputGuard(inputs: files, arguments)
+        var outputs = OutputGuard(inputs: files, arguments, numbersInputs: false)
         if let path = arguments.value("--timing") { outputs.reserve(path, as: "the output of --timing") }
         return FramesCommand.each(files, arguments, host) { file, subject throws(CoderError) in
             try extract(file, &subject, &outputs)

@@ -48,7 +48,7 @@ package struct EncodingSwitches {
         OptionSpecification("--encoder", value: "ID", help: "encode with this coder only (default: the best)"),
         OptionSpecification(
             "--target-size", value: "SIZE",
-            help: "maximum file size, by lower quality; k, M, G (default: none)"),
+            help: "maximum file size, by lower quality; k: 1024 bytes, kB: 1000 (default: none)"),
         OptionSpecification(
             "--embed-thumbnail", help: "embed a thumbnail, if the format allows it"),
         OptionSpecification(

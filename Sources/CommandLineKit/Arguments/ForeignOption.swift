@@ -25,7 +25,16 @@ enum ForeignOption {
             "--force": [Remedy(key: "--overwrite", words: "--overwrite", usual: "")],
             "--background": [Remedy(key: "--bg", words: "--bg N", usual: "white")],
             "--watermark": [Remedy(key: "--overlay", words: "--overlay N", usual: "logo.png")],
+            "--annotate": [Remedy(key: "--text", words: "--text N", usual: "TEXT")],
+            "--strip-gps": [Remedy(key: "--strip", words: "--strip gps", usual: "")],
+            "--negate": [Remedy(key: "--effect", words: "--effect invert", usual: "")],
         ]
+        for name in ["--grayscale", "--greyscale", "--gray", "--grey", "--monochrome"] {
+            result[name] = [Remedy(key: "--effect", words: "--effect grayscale", usual: "")]
+        }
+        for name in ["--sepia", "--invert"] {
+            result[name] = [Remedy(key: "--effect", words: "--effect \(name.dropFirst(2))", usual: "")]
+        }
         // The size of a thumbnail has another name.
         for (name, remedies) in result {
             result[name] =
@@ -55,6 +64,7 @@ enum ForeignOption {
         if typed.isEmpty || typed.hasPrefix("-") { typed = remedy.usual }
         while typed.hasSuffix("/") { typed.removeLast() }
         let parts = remedy.words.split(separator: "N", omittingEmptySubsequences: false)
-        return "write " + parts.joined(separator: printable(typed))
+        let word = printable(typed)
+        return "write " + parts.joined(separator: word.contains(" ") ? "'\(word)'" : word)
     }
 }

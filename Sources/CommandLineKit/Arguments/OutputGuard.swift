@@ -35,19 +35,18 @@ package struct OutputGuard {
     private let remedy: String
     private let existsHint: String
     /// The hint if two outputs get the same name.
-    private let sameNameHint: String
+    private let uniqueNames: UniqueNames
 
     /// - Parameters:
     ///   - remedy: the hint if an output would overwrite an input.
     ///   - isNameTyped: whether the user named the outputs; default names replace files only with `--overwrite`.
     ///   - fields: the placeholders that a template may contain.
+    ///   - numbersInputs: whether `{n}` counts inputs, not the frames of one input.
     package init(
         inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name",
-        isNameTyped: Bool = true, fields: [String] = OutputTemplate.names
+        isNameTyped: Bool = true, fields: [String] = OutputTemplate.names, numbersInputs: Bool = true
     ) {
-        sameNameHint =
-            "use a template with unique names, such as "
-            + (fields.contains("dir") ? "'{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'" : "'{stem}-{n}.{ext}'")
+        uniqueNames = UniqueNames(arguments, fields: fields, numbersInputs: numbersInputs)
         mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
         existsHint =
             isNameTyped
@@ -101,7 +100,7 @@ package struct OutputGuard {
             // Another process may have replaced the written file, and its inode may now belong to a third file.
             if let earlier = written[place], Place(earlier.path) == place {
                 throw CoderError(
-                    .cannotCreate, "\(path) was already written from \(earlier.input)", hint: sameNameHint)
+                    .cannotCreate, "\(path) was already written from \(earlier.input)", hint: uniqueNames.hint(path))
             }
         }
         // Pipes, devices and dangling links exist as well.
@@ -124,7 +123,7 @@ package struct OutputGuard {
         guard let place = Place(path) else { return }
         let earlier = written[place]?.input ?? claims[Self.place(ofName: path)]
         if let earlier, earlier != input {
-            throw CoderError(.cannotCreate, "\(path) was already written from \(earlier)", hint: sameNameHint)
+            throw CoderError(.cannotCreate, "\(path) was already written from \(earlier)", hint: uniqueNames.hint(path))
         }
         written[place] = (input, path)
     }
@@ -138,7 +137,7 @@ package struct OutputGuard {
         let name = Self.place(ofName: path)
         if FileStatus.of(path).map(\.isRegular) ?? true, let other = claims[name] {
             throw CoderError(
-                .cannotCreate, "\(path) is being written from \(other)", hint: sameNameHint)
+                .cannotCreate, "\(path) is being written from \(other)", hint: uniqueNames.hint(path))
         }
         claims[name] = input
     }

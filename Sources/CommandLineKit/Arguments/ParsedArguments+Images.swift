@@ -80,7 +80,8 @@ extension ParsedArguments {
         guard let text = value(key) else { return nil }
         guard let count = Self.quantity(text), count > 0 || allowsZero else {
             throw UsageError(
-                "invalid \(key) value \"\(text)\": expected a number of bytes, optionally with k, M, G or T")
+                "invalid \(key) value \"\(text)\": expected a number of bytes, optionally with k, M, G or T",
+                hint: "200k is 204800 bytes, 200kB is 200000")
         }
         return count
     }

@@ -69,7 +69,7 @@ extension OptionSpecification {
     /// `--limit-bytes`.
     package static let limitBytes = OptionSpecification(
         "--limit-bytes", value: "SIZE",
-        help: "shrink until the decoded pixels fit; bytes, k, M, G (default: no limit)")
+        help: "shrink until the decoded pixels fit; k: 1024 bytes, kB: 1000 (default: no limit)")
     /// `--budget`; ``MemoryBudget/init(_:)`` reads it.
     package static let budget = OptionSpecification(
         "--budget", value: "SIZE",

@@ -39,8 +39,11 @@ struct TextSwitches: Sendable {
             }
             return nil
         }
-        if text.isEmpty { throw UsageError("--text is empty", hint: "for example --text '© 2026 A. Smith'") }
-        template = try OutputTemplate(try Self.unescaped(text), Self.fields)
+        let plain = try Self.unescaped(text)
+        if plain.allSatisfy(\.isWhitespace) {
+            throw UsageError("--text is empty", hint: "for example --text '© 2026 A. Smith'")
+        }
+        template = try OutputTemplate(plain, Self.fields)
         style = TextStyle(
             size: try Self.size(arguments), color: try arguments.color("--text-color") ?? .white,
             outline: try arguments.color("--text-outline"))

@@ -50,7 +50,7 @@ public struct TextOverlay: ImageTransformer {
     /// Creates a text.
     ///
     /// - Parameters:
-    ///   - text: at most 10,000 characters in 1,000 lines.
+    ///   - text: at most 10,000 characters in 1,000 lines, not only spaces.
     ///   - gravity: the edge or corner at which the text is drawn.
     ///   - opacity: 0 … 1.
     ///   - margin: the distance from the edges and between tiles in pixels, 0 … 65,535.
@@ -62,7 +62,7 @@ public struct TextOverlay: ImageTransformer {
         opacity: Double = 1, margin: Int = 0, isTiled: Bool = false, colors: ColorProfile = .sRGB
     ) throws(CoderError) {
         let count = text.unicodeScalars.count
-        if text.isEmpty { throw .invalidArgument("the text is empty") }
+        if text.allSatisfy(\.isWhitespace) { throw .invalidArgument("the text is empty") }
         if count > TextLayout.maxCharacters {
             throw .limit("characters of a text:", allowed: TextLayout.maxCharacters, requested: count)
         }
