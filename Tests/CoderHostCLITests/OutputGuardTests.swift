@@ -114,6 +114,13 @@ import Testing
         #expect(fixed.status == 0, "\(fixed.stderr)")
     }
 
+    @Test func `name a template that recreates folders`() throws {
+        try fill()
+        place.write(Fixture.named("images/photo.png").bytes, to: "a/x.png")
+        let result = try Tool.run("convert", "-r", "a", "-o", "cc", "-f", "webp", directory: place.path)
+        #expect(result.status == 1 && result.stderr.contains("-o 'cc/{tree}{stem}-{n}.webp'\n"), "\(result.stderr)")
+    }
+
     @Test func `include outputs of other frames through links`() throws {
         try fill()
         try Tool.link("one.png", at: place.file("l0.png"))

@@ -28,6 +28,7 @@ struct UniqueNames {
 
     /// Whether inputs of a folder go to a folder of this name.
     private static func isFolder(_ output: String) -> Bool {
+        if output.isEmpty { return false }
         if output.hasSuffix("/") { return true }
         if let status = FileStatus.of(output) { return status.isDirectory }
         return !output.contains("{") && FileName(output).suffix == nil
