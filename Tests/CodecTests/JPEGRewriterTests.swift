@@ -166,6 +166,14 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
         #expect(
             try rewrite(file(photoshop), RewriteRequest(replaced: [new])).bytes
                 == file(JPEGSegments.photoshop(resource + digest)))
+        // A digest of the old record becomes one of the new record; md5sum computed both.
+        let digests = [
+            [196, 150, 167, 159, 74, 174, 114, 151, 169, 239, 38, 5, 161, 148, 82, 209] as [UInt8],
+            [37, 195, 172, 9, 104, 62, 182, 121, 174, 62, 227, 229, 120, 158, 175, 141],
+        ].map { JPEGSegments.resource(0x0425, $0) }
+        #expect(
+            try rewrite(file(JPEGSegments.photoshop(record + digests[0])), RewriteRequest(replaced: [new])).bytes
+                == file(JPEGSegments.photoshop(resource + digests[1])))
         // The resources are split into two segments at any position.
         let cut = JPEGSegments.photoshop(Array(digest[..<7])) + JPEGSegments.photoshop(Array(digest[7...]))
         #expect(

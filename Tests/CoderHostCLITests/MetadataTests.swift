@@ -104,6 +104,7 @@ import Testing
             "exiftool -q -q \(options) -IPTC:By-line='\(old)' -IPTC:Keywords=tower -IPTC:City=Bonn a.jpg",
             directory: place.path)
         #expect(made.status == 0, "\(made.stderr)")
+        #expect(try Tool.shell("exiftool -q -IPTCDigest=new a.jpg", directory: place.path).status == 0)
         let result = try run("metadata", "a.jpg", "--set", "artist=\(name)", "--set", "copyright=(c)", "--overwrite")
         #expect(result.status == 0)
         let isImpossible = expected == nil && !name.isEmpty
@@ -117,6 +118,8 @@ import Testing
         }
         #expect(try read("By-line") == expected ?? "")
         #expect(try read("CopyrightNotice") == "(c)")
+        let digests = try Tool.shell("exiftool -s3 -IPTCDigest -CurrentIPTCDigest a.jpg", directory: place.path).lines
+        #expect(digests.count == 2 && digests[0] == digests[1], "\(digests)")
         #expect(try read("Keywords") == "tower" && read("City") == "Bonn")
         #expect(try run("metadata", "a.jpg", "-f", "IPTC:By-line").stdout == (expected ?? "") + "\n")
         #expect(

@@ -4,6 +4,12 @@
 enum MD5 {
     /// The digest as 32 upper-case hexadecimal digits.
     static func hexDigits(of message: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return digest(of: message).flatMap { [digits[Int($0) >> 4], digits[Int($0) & 15]] }
+    }
+
+    /// The digest of 16 bytes.
+    static func digest(of message: [UInt8]) -> [UInt8] {
         var state: (UInt32, UInt32, UInt32, UInt32) = (0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476)
         var offset = 0
         while message.count - offset >= 64 {
@@ -16,12 +22,8 @@ enum MD5 {
         for byte in 0..<8 { tail.append(UInt8(truncatingIfNeeded: bits >> (8 * byte))) }
         for start in stride(from: 0, to: tail.count, by: 64) { absorb(tail[start..<start + 64], into: &state) }
 
-        let digits = Array("0123456789ABCDEF".utf8)
         return [state.0, state.1, state.2, state.3].flatMap { word in
-            (0..<4).flatMap { place in
-                let byte = Int(word >> (8 * place)) & 0xFF
-                return [digits[byte >> 4], digits[byte & 15]]
-            }
+            (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
         }
     }
 

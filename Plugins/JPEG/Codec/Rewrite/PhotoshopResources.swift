@@ -8,12 +8,29 @@ struct PhotoshopResources {
         var id: Int
         /// The whole resource.
         var bytes: [UInt8]
+
+        init(id: Int, bytes: [UInt8]) { (self.id, self.bytes) = (id, bytes) }
+
+        /// Creates a resource without a name.
+        init(id: Int, data: [UInt8]) {
+            let size = (0..<4).map { UInt8(truncatingIfNeeded: data.count >> (24 - 8 * $0)) }
+            let head = PhotoshopResources.signature + [UInt8(id >> 8), UInt8(id & 0xFF), 0, 0] + size
+            self.init(id: id, bytes: head + data + (data.count % 2 == 1 ? [0] : []))
+        }
+
+        /// The bytes behind the header.
+        var data: [UInt8] {
+            let sizeAt = 6 + (1 + Int(bytes[6]) + 1) & ~1
+            let size = bytes[sizeAt..<sizeAt + 4].reduce(0) { $0 << 8 | Int($1) }
+            return Array(bytes[sizeAt + 4..<sizeAt + 4 + size])
+        }
     }
 
     private var resources: [Resource] = []
 
     private static let signature = Array("8BIM".utf8)
     private static let iptc = 0x0404
+    /// The MD5 digest of the record.
     private static let digest = 0x0425
     /// Thumbnails of Photoshop 4, and of 5 and later.
     private static let thumbnails = [0x0409, 0x040C]
@@ -43,14 +60,14 @@ struct PhotoshopResources {
 
     /// Replaces the record, or appends it behind the other resources.
     mutating func replaceIPTC(with record: [UInt8]) {
-        // The digest of the old record would mark the new one as a change by another program.
-        resources.removeAll { $0.id == Self.digest }
-        let size = (0..<4).map { UInt8(truncatingIfNeeded: record.count >> (24 - 8 * $0)) }
-        let head = Self.signature + [UInt8(Self.iptc >> 8), UInt8(Self.iptc & 0xFF), 0, 0] + size
-        let new = Resource(id: Self.iptc, bytes: head + record + (record.count % 2 == 1 ? [0] : []))
+        // The digest states that Exif and XMP repeat the record; one of another record states nothing.
+        let old = resources.first { $0.id == Self.iptc }.map(\.data).map(MD5.digest(of:))
+        if let old, let place = resources.firstIndex(where: { $0.id == Self.digest && $0.data.elementsEqual(old) }) {
+            resources[place] = Resource(id: Self.digest, data: MD5.digest(of: record))
+        }
         let place = resources.firstIndex { $0.id == Self.iptc } ?? resources.count
         resources.removeAll { $0.id == Self.iptc }
-        resources.insert(new, at: place)
+        resources.insert(Resource(id: Self.iptc, data: record), at: place)
     }
 
     /// Removes the thumbnails; returns whether there were any.
