@@ -36,7 +36,7 @@ std::atomic<size_t> range_count{0};
 /* libstdc++ is absent: `operator new` is replaced below, so its caller is the library that wants the memory. */
 const char *const libraries[] = {
     "libcoder-", "libjpeg", "libpng", "libisal", "libdeflate", "libz.", "libwebp", "libsharpyuv", "libheif", "libavif",
-    "libde265", "libdav1d", "libaom", "libyuv", "libx265", "liblcms2", "libgav1",
+    "libde265", "libdav1d", "libaom", "libyuv", "libx265", "liblcms2", "libgav1", "libtiff",
 };
 
 int note(dl_phdr_info *info, size_t, void *) {

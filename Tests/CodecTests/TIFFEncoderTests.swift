@@ -164,7 +164,7 @@ import Testing
             #expect(result.blobs.first { $0.kind == kind } == blobs.first { $0.kind == kind })
         }
         let iptc = try #require(blobs.first { $0.kind == .iptc }).bytes
-        #expect(result.blobs.first { $0.kind == .iptc }?.bytes.starts(with: iptc) == true)
+        #expect(result.blobs.first { $0.kind == .iptc }?.bytes == iptc)
         let exif = try #require(TIFFStructure(try #require(result.blobs.first { $0.kind == .exif }).bytes))
         #expect(exif.field(271, in: exif.first)?.count == 6)
         let camera = try #require(exif.number(34_665, in: exif.first))

@@ -90,7 +90,7 @@ struct MetadataFields {
             case .xmp: try writer.set(700, bytes: blob.bytes)
             case .iptc: try writeIPTC(blob.bytes, to: writer)
             case .raw: try writer.set(34_377, bytes: blob.bytes)
-            case .exif: try writeExif(blob.bytes, to: writer)
+            case .exif: try writeExif(blob.bytes, orientation: orientation, to: writer)
             case .text: break
             }
         }
@@ -106,7 +106,9 @@ struct MetadataFields {
     }
 
     /// Writes the texts of IFD0 as fields of the page, and the Exif and GPS directories behind the header.
-    private func writeExif(_ bytes: [UInt8], to writer: TIFFWriter) throws(CoderError) {
+    private func writeExif(
+        _ bytes: [UInt8], orientation: Orientation?, to writer: TIFFWriter
+    ) throws(CoderError) {
         let source = ByteSource(bytes)
         guard let reader = try? DirectoryReader(source), !reader.isBig,
             let directory = reader.first.flatMap(reader.directory)
@@ -119,8 +121,12 @@ struct MetadataFields {
                 if entry.type == 2 { try writer.set(entry.tag, text: source.bytes(entry.value)) }
             case ExifBuilder.exif: try writeDirectory(entry, reader, to: writer)
             case ExifBuilder.gps: try writeDirectory(entry, reader, to: writer)
-            // The page has its own orientation and density; the rest describes a thumbnail.
-            case 256...263, 273, 274, 277...279, 282...284, 296, 513, 514, 529...532: break
+            case 274:
+                if orientation == nil, let number = reader.numbers(entry).first, (1...8).contains(number) {
+                    try writer.set(274, number)
+                }
+            // The page has its own density; the rest describes a thumbnail.
+            case 256...263, 273, 277...279, 282...284, 296, 513, 514, 529...532: break
             default: dropped += 1
             }
         }

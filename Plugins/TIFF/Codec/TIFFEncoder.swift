@@ -153,13 +153,9 @@ struct BlockLayout {
         let rowBytes = isBilevel ? (width + 7) / 8 : width * format.bytesPerPixel
         self.rowBytes = rowBytes
         across = (size.width - 1) / width + 1
-        // The strips of JPEG must have a multiple of 16 rows; those of WebP are images of their own.
-        let rows = max(16, Self.stripBytes / rowBytes / 16 * 16)
-        let isWhole = settings.compression == .group4 || settings.compression == .webp && size.height <= 16_383
-        block = PixelSize(
-            width,
-            isTiled
-                ? settings.tile
-                : isWhole && !isBilevel ? min(size.height, max(rows, 256)) : min(rows, max(16, size.height)))
+        // The strips of JPEG must have a multiple of 16 rows; each strip of WebP is an image of its own.
+        let least = settings.compression == .webp ? 256 : 16
+        let rows = max(least, Self.stripBytes / rowBytes / 16 * 16)
+        block = PixelSize(width, isTiled ? settings.tile : min(rows, max(16, size.height)))
     }
 }

@@ -42,10 +42,24 @@ struct TIFFMetadata {
     private func iptc(_ entry: Directory.Entry) -> [UInt8] {
         var bytes = session.source.bytes(entry.value)
         // A record begins with 1C.
-        guard entry.type == 4, bytes.count >= 4, bytes[0] != 0x1C, bytes[3] == 0x1C else { return bytes }
-        for start in stride(from: 0, to: bytes.count & ~3, by: 4) {
-            bytes[start..<start + 4].reverse()
+        guard entry.type == 4, bytes.count >= 4 else { return bytes }
+        if bytes[0] != 0x1C, bytes[3] == 0x1C {
+            for start in stride(from: 0, to: bytes.count & ~3, by: 4) { bytes[start..<start + 4].reverse() }
         }
-        return bytes
+        return Array(bytes[..<Self.end(ofRecords: bytes)])
+    }
+
+    /// Returns the end of the records if at most three zeros fill the last number behind them; otherwise all bytes.
+    ///
+    /// - Source: IPTC-IIM 4.2, section 1.5: 1C, record, data set, length (15 bits), data.
+    private static func end(ofRecords bytes: [UInt8]) -> Int {
+        var end = 0
+        while end + 5 <= bytes.count, bytes[end] == 0x1C, bytes[end + 3] < 0x80 {
+            let length = Int(bytes[end + 3]) << 8 | Int(bytes[end + 4])
+            let next = end + 5 + length
+            if next > bytes.count { break }
+            end = next
+        }
+        return bytes.count - end < 4 && bytes[end...].allSatisfy { $0 == 0 } ? end : bytes.count
     }
 }
