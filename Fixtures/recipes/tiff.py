@@ -297,7 +297,7 @@ def damage():
          error=["unsupportedFeature"])
     keep("bad/no-width.tif", one([joined(gray_row)], size=(0, HEIGHT), rows=HEIGHT), "a width of 0", error=["corrupt"])
     keep("bad/camera-raw.tif", one([joined(gray_row)], photometric=32803), "a color filter array",
-         error=["notMine", "noCoder", "unsupportedFeature"])
+         error=["unrecognizedFormat"])
     keep("bad/huge-tile.tif", one([joined(gray_row)], t322=(LONG, 1 << 20), t323=(LONG, 1 << 20)),
          "a tile of a tebibyte", error=["limitExceeded", "corrupt"])
     broken = bytearray(zlib.compress(joined(rgb_row)))

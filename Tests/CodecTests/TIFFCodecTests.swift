@@ -83,7 +83,8 @@ import Testing
             let band = PixelRect(x: 0, y: y, width: size.width, height: min(3, size.height - y))
             bands += try Self.pixels(decoder, DecodeRequest(region: band))
         }
-        #expect(bands == (try Self.pixels(decoder)))
+        let whole = try Self.pixels(decoder)
+        #expect(bands == whole)
     }
 
     @Test(arguments: valid)
@@ -96,7 +97,9 @@ import Testing
 
     // MARK: Samples
 
-    @Test(arguments: [(16, [0x00, 0x3C]), (32, [0, 0, 0x80, 0x3F]), (64, [0, 0, 0, 0, 0, 0, 0xF0, 0x3F])])
+    @Test(
+        arguments: [(16, [0x00, 0x3C]), (32, [0, 0, 0x80, 0x3F]), (64, [0, 0, 0, 0, 0, 0, 0xF0, 0x3F])]
+            as [(Int, [UInt8])])
     func `decodes floats of all widths`(bits: Int, one: [UInt8]) throws {
         let bytes = Self.file(2, 1, bits: bits, format: 3, strip: one + [UInt8](repeating: 0, count: bits / 8))
         let decoder = try Self.decoder(ByteSource(bytes))
@@ -116,7 +119,7 @@ import Testing
         #expect(try Self.floats(Self.file(3, 1, bits: 24, format: 3, strip: values)) == [1, 3, -0.5])
     }
 
-    @Test(arguments: [(32, 1, [Float(0), 1]), (32, 2, [0.5, 0.5]), (24, 1, [0, 1])])
+    @Test(arguments: [(32, 1, [Float(0), 1]), (32, 2, [0.5, 0.5]), (24, 1, [0, 1])] as [(Int, Int, [Float])])
     func `decodes wide integers as 0 to 1`(bits: Int, format: Int, expected: [Float]) throws {
         let strip = [UInt8](repeating: 0, count: bits / 8) + [UInt8](repeating: 255, count: bits / 8)
 
@@ -213,7 +216,7 @@ import Testing
         let exif = try #require(TIFFStructure(try #require(blobs.first { $0.kind == .exif }).bytes))
         #expect(exif.isBigEndian)
         #expect(exif.field(271, in: exif.first)?.count == 6)
-        #expect(exif.field(273, in: exif.first) == nil)
+        #expect(exif.field(273, in: exif.first)?.count == nil)
         let camera = try #require(exif.number(34_665, in: exif.first))
         #expect(exif.field(37_500, in: camera)?.count == 10)
         let place = try #require(exif.number(34_853, in: exif.first))

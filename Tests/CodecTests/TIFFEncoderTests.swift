@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [("on", 43), ("off", 42), ("auto", 42)])
+    @Test(arguments: [("on", 43), ("off", 42), ("auto", 42)] as [(String, UInt8)])
     func `writes BigTIFF on request`(value: String, number: UInt8) throws {
         let image = try Self.pixels(.rgb8)
 

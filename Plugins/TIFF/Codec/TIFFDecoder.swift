@@ -122,7 +122,8 @@ public final class TIFFDecoder: ItemDecoder {
         let name = PageInfo.compression(compression)
         if page.storage.isCodecMissing { throw .unsupported("TIFF compression \(name)") }
         if PageInfo.rare.contains(compression), session.options.bool("tiff.rare-codecs") == false {
-            throw .refused("compression \(name) is off (tiff.rare-codecs)")
+            throw CoderError(
+                .unsupportedFeature, "TIFF compression \(name) is off", hint: "set tiff.rare-codecs=true to decode it")
         }
     }
 
