@@ -48,7 +48,7 @@ import Testing
     }
 
     private static func floats(_ bytes: [UInt8]) throws -> [Float] {
-        let decoder = try decoder(ByteSource(bytes))
+        let decoder = try decoder(ByteSource(bytes), options: ["tiff.float": .bool(true)])
         #expect(try decoder.readHeader().nativeFormat.numeric == .float)
         let packed = try pixels(decoder)
         return stride(from: 0, to: packed.count, by: 4).map { start in
@@ -102,7 +102,7 @@ import Testing
             as [(Int, [UInt8])])
     func `decodes floats of all widths`(bits: Int, one: [UInt8]) throws {
         let bytes = Self.file(2, 1, bits: bits, format: 3, strip: one + [UInt8](repeating: 0, count: bits / 8))
-        let decoder = try Self.decoder(ByteSource(bytes))
+        let decoder = try Self.decoder(ByteSource(bytes), options: ["tiff.float": .bool(true)])
 
         let info = try decoder.readHeader()
 
@@ -110,6 +110,23 @@ import Testing
         #expect(info.nativeFormat.bits == (bits == 16 ? 16 : 32))
         let expected: [UInt8] = bits == 16 ? [0, 0x3C, 0, 0] : [0, 0, 0x80, 0x3F, 0, 0, 0, 0]
         #expect(try Self.pixels(decoder) == expected)
+    }
+
+    /// 2, 0.5, -1, NaN: only 0 to 1 has a place in integers.
+    @Test func `decodes floats as 16-bit samples by default`() throws {
+        let strip: [UInt8] = [0, 0, 0, 0x40, 0, 0, 0, 0x3F, 0, 0, 0x80, 0xBF, 0, 0, 0xC0, 0x7F]
+        let decoder = try Self.decoder(ByteSource(Self.file(4, 1, bits: 32, format: 3, strip: strip)))
+
+        #expect(try decoder.readHeader().nativeFormat == .gray16)
+        #expect(try Self.pixels(decoder) == [255, 255, 0, 128, 0, 0, 0, 0])
+    }
+
+    @Test func `decodes wide integers as their high bits by default`() throws {
+        let strip: [UInt8] = [0, 0, 0x34, 0x12, 255, 255, 255, 255]
+        let decoder = try Self.decoder(ByteSource(Self.file(2, 1, bits: 32, strip: strip)))
+
+        #expect(try decoder.readHeader().nativeFormat == .gray16)
+        #expect(try Self.pixels(decoder) == [0x34, 0x12, 255, 255])
     }
 
     /// 24 bits: sign, exponent + 63 in 7 bits, fraction in 16.

@@ -36,6 +36,12 @@ struct PageForm {
             && (format.numeric == .float) == (sample == .float)
     }
 
+    /// Whether 16-bit samples do not hold all values.
+    var isWide: Bool {
+        if case .lab = color { return true }
+        return sample == .float || bits > 16
+    }
+
     /// The number of samples that carry color.
     var colors: Int {
         switch color {
@@ -53,8 +59,9 @@ struct PageForm {
         self.format = format
     }
 
+    /// - Parameter keepsFloats: whether floats and wide integers become floats; otherwise they become 16-bit samples.
     /// - Throws: `.unsupported`, `.corrupt`.
-    init(_ page: Page.Meaning) throws(CoderError) {
+    init(_ page: Page.Meaning, keepsFloats: Bool) throws(CoderError) {
         bits = page.bits
         samples = page.samples
         switch page.sampleFormat {
@@ -76,8 +83,9 @@ struct PageForm {
             throw .unsupported("Lab colors of \(bits) bits")
         }
         if color == .cmyk, sample != .unsigned || bits > 16 { throw .unsupported("CMYK with \(bits) bits per sample") }
+        if color == .xyz, sample != .float { throw .unsupported("LogLuv colors with this compression") }
         readExtras(page)
-        format = makeFormat(page)
+        format = makeFormat(page, keepsFloats: keepsFloats)
     }
 
     private static func color(_ page: Page.Meaning) throws(CoderError) -> Color {
@@ -112,7 +120,7 @@ struct PageForm {
         }
     }
 
-    private mutating func makeFormat(_ page: Page.Meaning) -> PixelFormat {
+    private mutating func makeFormat(_ page: Page.Meaning, keepsFloats: Bool) -> PixelFormat {
         var mode: PixelFormat.Alpha?
         if let alpha { mode = page.extras[alpha - colors] == 1 ? .premultiplied : .straight }
         let channels: PixelFormat.Channels =
@@ -122,19 +130,18 @@ struct PageForm {
             case .cmyk: .cmyk
             case .palette, .lab, .xyz: .rgb
             }
-        switch color {
-        case .lab, .xyz: return PixelFormat(channels, bits: 32, numeric: .float)
-        default: break
-        }
         if sample == .signed { losses.append("signed samples are shifted to unsigned ones") }
-        if sample == .float {
-            if bits == 64 { losses.append("64-bit floats become 32-bit floats") }
-            let isHalf = bits == 16 && color != .invertedGray
+        if isWide {
+            guard keepsFloats else {
+                if bits > 16 || sample == .float {
+                    let kind = sample == .float ? "floats" : "integers"
+                    losses.append("\(bits)-bit \(kind) become 16-bit samples; tiff.float=true makes floats of them")
+                }
+                return PixelFormat(channels, bits: 16, alpha: mode)
+            }
+            if bits == 64 || bits > 24 && sample != .float { losses.append("\(bits)-bit numbers become 32-bit floats") }
+            let isHalf = bits == 16 && sample == .float && color != .invertedGray
             return PixelFormat(channels, bits: isHalf ? 16 : 32, numeric: .float, alpha: mode)
-        }
-        if bits > 16 {
-            if bits > 24 { losses.append("\(bits)-bit integers become 32-bit floats") }
-            return PixelFormat(channels, bits: 32, numeric: .float, alpha: mode)
         }
         return PixelFormat(channels, bits: bits > 8 && color != .palette ? 16 : 8, alpha: mode)
     }

@@ -20,7 +20,8 @@ struct PageInfo {
         let isOne = !storage.isTiled && storage.block.height >= page.size.height
         let isLarge = !storage.isTiled && storage.isPlanar && storage.blockBytes > 8 << 20
         info = ImageInfo(
-            size: page.size, nativeFormat: form.format, bitDepth: min(form.bits, 32), orientation: page.orientation,
+            size: page.size, nativeFormat: form.format, bitDepth: min(form.bits, form.format.bits),
+            orientation: page.orientation,
             isLossy: [6, 7, 34_887].contains(storage.compression), color: color, density: page.density,
             hasItems: hasItems, decodesRows: !(isLarge || storage.needsConversion && isOne),
             tileSize: storage.isTiled ? storage.block : nil, regionCost: storage.isTiled ? .tiles : .above)

@@ -110,6 +110,10 @@ final class PageReader {
             session.host.progress(part.y + part.height, of: size.height)
         }
         file.reportWarnings()
+        if converter.cut.isCut {
+            session.host.warn("samples below 0 or above 1 are cut off; tiff.float=true keeps them")
+            converter.cut.isCut = false
+        }
         return try findings.conclude(unit, request, surface.size, session.host)
     }
 

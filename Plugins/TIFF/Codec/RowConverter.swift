@@ -9,6 +9,12 @@ struct RowConverter {
     private let table: [UInt8]
     /// The eight gray pixels of each byte of 1-bit samples.
     private let octets: [UInt64]
+    /// Notes samples outside 0 to 1 that a 16-bit integer cannot hold.
+    let cut = Cut()
+
+    final class Cut {
+        var isCut = false
+    }
 
     init(_ form: PageForm, map: ColorMap?) {
         self.form = form
@@ -79,10 +85,12 @@ struct RowConverter {
                     from: start + columns.lowerBound * form.samples, pixels: columns.count, to: &row, at: x * width)
             }
         }
-        switch form.sample {
-        case .float where form.format.bits == 32: floats(planes, start, columns, &row, x)
-        case _ where form.bits > 16: floats(planes, start, columns, &row, x)
-        default: integers(planes, start, columns, &row, x)
+        if case .lab(let encoding) = form.color {
+            lab(encoding, planes, start, columns, &row, x)
+        } else if form.isWide, form.format.numeric == .unorm || form.format.bits == 32 {
+            floats(planes, start, columns, &row, x)
+        } else {
+            integers(planes, start, columns, &row, x)
         }
     }
 
@@ -101,7 +109,6 @@ struct RowConverter {
     ) {
         let isFloat = form.format.numeric == .float
         let channels = form.format.channels.count
-        if case .lab(let encoding) = form.color { return lab(encoding, planes, start, columns, &row, x) }
         for (number, column) in columns.enumerated() {
             var place = (x + number) * form.format.bytesPerPixel
             if let map {
@@ -181,7 +188,7 @@ struct RowConverter {
                 let isAlpha = channel == form.colors
                 var value = real(planes, start, column, isAlpha ? form.alpha ?? channel : channel)
                 if form.color == .invertedGray, !isAlpha { value = 1 - value }
-                row.storeBytes(of: value, toByteOffset: place + 4 * channel, as: Float.self)
+                store(value, channel, of: place, &row)
             }
         }
     }
@@ -200,9 +207,20 @@ struct RowConverter {
     }
 
     private func store(_ r: Float, _ g: Float, _ b: Float, at place: Int, _ row: inout MutableRawSpan) {
-        row.storeBytes(of: r, toByteOffset: place, as: Float.self)
-        row.storeBytes(of: g, toByteOffset: place + 4, as: Float.self)
-        row.storeBytes(of: b, toByteOffset: place + 8, as: Float.self)
+        store(r, 0, of: place, &row)
+        store(g, 1, of: place, &row)
+        store(b, 2, of: place, &row)
+    }
+
+    /// Stores a sample as a float, or as a 16-bit integer.
+    private func store(_ value: Float, _ channel: Int, of place: Int, _ row: inout MutableRawSpan) {
+        guard form.format.numeric == .unorm else {
+            return row.storeBytes(of: value, toByteOffset: place + 4 * channel, as: Float.self)
+        }
+        // A comparison with NaN is false, so it becomes 0. Rounding errors of a conversion are no cut.
+        let kept: Float = value > 0 ? min(value, 1) : 0
+        if !(value > -0.001 && value < 1.001) { cut.isCut = true }
+        row.storeBytes(of: UInt16(kept * 65_535 + 0.5), toByteOffset: place + 2 * channel, as: UInt16.self)
     }
 
     /// Returns a stored sample as a float; integers become 0 to 1.

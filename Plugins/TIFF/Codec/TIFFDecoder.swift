@@ -96,7 +96,9 @@ public final class TIFFDecoder: ItemDecoder {
         current = nil
         let page = try opened.file.select(opened.list.members[index].offset)
         try check(page)
-        var form = page.storage.needsConversion ? .rgb : try PageForm(page.meaning)
+        var form =
+            page.storage.needsConversion
+            ? .rgb : try PageForm(page.meaning, keepsFloats: session.options.bool("tiff.float") ?? false)
         var map: ColorMap?
         if form.color == .palette {
             guard let stored = opened.file.colorMap(bits: form.bits) else { throw .corrupt("the color map is missing") }
