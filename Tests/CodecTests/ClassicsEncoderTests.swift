@@ -60,9 +60,9 @@ import Testing
             "encoder.pfm", try Classic.buffer(PixelSize(1, 2), gray: true, [0.5, 1]), color: color)
 
         #expect(bytes.starts(with: Array("Pf\n1 2\n-1.0\n".utf8)))
-        let samples = try Classic.floats("pfm", bytes).samples
-        #expect(abs(samples[0] - expected) < 1e-6 && samples[1] == 1)
-        #expect(bytes.suffix(4) != [0, 0, 0x80, 0x3f], "the bottom row comes first")
+        // The bottom row comes first.
+        let samples = Classic.floats(Array(bytes.suffix(8)))
+        #expect(samples[0] == 1 && abs(samples[1] - expected) < 1e-6)
     }
 
     @Test func `light of an unknown transfer function is refused`() throws {
@@ -72,6 +72,14 @@ import Testing
             let error = #expect(throws: CoderError.self) { try Classic.encode(name, buffer, color: color) }
             #expect(error?.code == .unsupportedFeature)
         }
+    }
+
+    /// The light of the sRGB value 188 of 255 is 0.50289.
+    @Test(arguments: [PixelFormat.rgb8, .rgb16]) func `integers become light`(format: PixelFormat) throws {
+        let buffer = try Classic.buffer(PixelSize(1, 1), format, [UInt8](repeating: 188, count: format.bytesPerPixel))
+        let bytes = try Classic.encode("encoder.pfm", buffer)
+
+        #expect(Classic.floats(Array(bytes.suffix(12))).allSatisfy { abs($0 - 0.502_886_46) < 1e-6 })
     }
 
     private static let linear = ColorDescription(
@@ -99,7 +107,7 @@ import Testing
         let bytes = try Classic.encode("encoder.hdr", try Classic.buffer(size, samples), color: Self.linear)
 
         #expect(bytes.count < 300 * 6 * 4)
-        let found = try Classic.floats("hdr", bytes).samples
+        let found = try Classic.light("hdr", bytes).samples
         // A step of the mantissa is 4 for 1000.
         #expect(zip(samples, found).allSatisfy { abs($0 - $1) <= 2 })
         #expect(

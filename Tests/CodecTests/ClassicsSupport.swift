@@ -1,5 +1,6 @@
 import ClassicsCodec
 import CoderPluginKit
+import Foundation
 import ImageModel
 import TestSupport
 import Testing
@@ -22,14 +23,29 @@ enum Classic {
         return (info, buffer.packed)
     }
 
-    /// Decodes a file of floats.
-    static func floats(_ name: String, _ bytes: [UInt8]) throws -> (info: ImageInfo, samples: [Float]) {
-        let (info, pixels) = try decode(name, bytes)
-        #expect(info.nativeFormat.numeric == .float && info.nativeFormat.bits == 32)
-        let samples = stride(from: 0, to: pixels.count, by: 4).map { at in
-            Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(pixels[at + $1]) << (8 * UInt32($1)) })
+    /// Decodes a file of linear light as floats, and undoes the curve of sRGB; values are rounded to 1/256.
+    static func light(_ name: String, _ bytes: [UInt8]) throws -> (info: ImageInfo, samples: [Float]) {
+        let decoder = try decoder(name, ByteSource(bytes))
+        let info = try decoder.readHeader()
+        #expect(info.nativeFormat.bits == 16 && decoder.pixelFormats[0] == info.nativeFormat)
+        let format = PixelFormat(info.nativeFormat.channels, bits: 32, numeric: .float)
+        let buffer = try PixelBuffer(size: info.size, format: format)
+        #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
+        return (info, floats(buffer.packed).map { (linear($0) * 256).rounded() / 256 })
+    }
+
+    /// Returns the floats in bytes, the lowest byte first.
+    static func floats(_ bytes: [UInt8]) -> [Float] {
+        stride(from: 0, to: bytes.count, by: 4).map { at in
+            Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << (8 * UInt32($1)) })
         }
-        return (info, samples)
+    }
+
+    /// Returns the light of a value of sRGB.
+    static func linear(_ value: Float) -> Float {
+        let size = Double(abs(value))
+        let light = size <= 0.040_45 ? size / 12.92 : pow((size + 0.055) / 1.055, 2.4)
+        return Float(value < 0 ? -light : light)
     }
 
     /// Encodes pixels, whole or in bands of a number of rows.

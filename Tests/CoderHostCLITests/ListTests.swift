@@ -43,7 +43,8 @@ import ImageProcessing
 
         for format in [
             "avif", "bmp", "farbfeld", "gif", "hdr", "heic", "ico", "jpeg", "jxl", "pam", "pfm", "png", "pnm", "tiff",
-            "qoi", "tga", "webp", "xbm",
+            "qoi", "tga", "webp",
+            "xbm",
         ] {
             #expect(rows[format].map { Array($0[1...2]) } == ["yes", "yes"], "\(format)")
         }

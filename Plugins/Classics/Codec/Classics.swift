@@ -17,6 +17,7 @@ package enum Classics {
         coder("xbm", RowDecoder<XBMRows>.self),
         coder("encoder.xbm", nil, RowsEncoder<XBMWriter>.self),
         coder("xpm", RowDecoder<XPMRows>.self),
+        coder("dds", DDSDecoder.self),
     ]
 
     private static func coder(
@@ -24,6 +25,6 @@ package enum Classics {
     ) -> Coder {
         Coder(
             id: "org.coderhost.\(name)", decoder: decoder, encoder: encoder,
-            roles: decoder == nil ? [] : name == "dds" ? [.scale] : [.incremental])
+            roles: decoder == nil ? [] : name == "dds" ? [.incremental, .scale] : [.incremental])
     }
 }

@@ -1,12 +1,14 @@
 import CoderPluginKit
 import ImageModel
 
-/// The rows of a Radiance HDR file: red, green and blue with a common exponent, as three floats.
+/// The rows of a Radiance HDR file: red, green and blue with a common exponent, as linear light.
 ///
 /// The value of a sample is mantissa · 2^(exponent − 136), as most programs read it.
 struct HDRRows: StoredRows {
     let info: ImageInfo
+    let formats = LightSamples.formats(.rgb)
     private let isXYZ: Bool
+    private var samples: LightSamples
     private let start: Int
     private var input: RowInput
     /// The pixels of a row: red, green, blue and exponent, one after the other.
@@ -17,10 +19,12 @@ struct HDRRows: StoredRows {
         isXYZ = header.isXYZ
         start = header.end
         input = RowInput(source: session.source, offset: start)
-        var color = ColorDescription(codePoints: .linear)
-        if let primaries = header.primaries { color = ColorDescription(gamma: 100_000, primaries: primaries) }
+        samples = LightSamples(stops: session.options.real("hdr.exposure") ?? 0)
+        var color = ColorDescription(codePoints: .sRGB)
+        // The nearest exponent of the curve of sRGB.
+        if let primaries = header.primaries { color = ColorDescription(gamma: 45_455, primaries: primaries) }
         info = ImageInfo(
-            size: header.size, nativeFormat: PixelFormat(.rgb, bits: 32, numeric: .float), bitDepth: 32,
+            size: header.size, nativeFormat: formats[0], bitDepth: 32,
             orientation: header.orientation == .up ? nil : header.orientation, isLossy: true, color: color,
             decodesRows: true)
         pixels = []
@@ -31,6 +35,10 @@ struct HDRRows: StoredRows {
         input.offset = start
         return true
     }
+
+    mutating func choose(_ format: PixelFormat) { samples.isFloat = format.numeric == .float }
+
+    var warning: String? { samples.warning }
 
     mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
         let width = info.size.width
@@ -45,9 +53,9 @@ struct HDRRows: StoredRows {
         for x in 0..<width {
             let (red, green, blue) = Self.light(stored, at: 4 * x)
             let color = isXYZ ? XYZColor.linear(red, green, blue) : (red, green, blue)
-            row.storeBytes(of: color.0, toByteOffset: 12 * x, as: Float.self)
-            row.storeBytes(of: color.1, toByteOffset: 12 * x + 4, as: Float.self)
-            row.storeBytes(of: color.2, toByteOffset: 12 * x + 8, as: Float.self)
+            samples.put(color.0, 3 * x, into: &row)
+            samples.put(color.1, 3 * x + 1, into: &row)
+            samples.put(color.2, 3 * x + 2, into: &row)
         }
     }
 

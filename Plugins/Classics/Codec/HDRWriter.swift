@@ -7,7 +7,7 @@ struct HDRWriter: RowWriter {
     private let light: LightRow
     private var stored: [[UInt8]] = []
 
-    static func formats(for info: ImageInfo) -> [PixelFormat] { [PixelFormat(.rgb, bits: 32, numeric: .float)] }
+    static func formats(for info: ImageInfo) -> [PixelFormat] { LightRow.formats(.rgb, for: info) }
 
     init(_ info: ImageInfo, _ session: EncoderSession) throws(CoderError) {
         self.info = info
@@ -37,8 +37,8 @@ struct HDRWriter: RowWriter {
         let width = info.size.width
         for x in 0..<width {
             let pixel = Self.rgbe(
-                light.light(LightRow.sample(row, 3 * x)), light.light(LightRow.sample(row, 3 * x + 1)),
-                light.light(LightRow.sample(row, 3 * x + 2)))
+                light.light(row, 3 * x, info.nativeFormat), light.light(row, 3 * x + 1, info.nativeFormat),
+                light.light(row, 3 * x + 2, info.nativeFormat))
             (stored[0][x], stored[1][x], stored[2][x], stored[3][x]) = pixel
         }
         guard (8...0x7fff).contains(width) else {

@@ -40,6 +40,22 @@ struct LightRow {
         }
     }
 
+    /// Returns the formats with these channels that the writers take: floats, or integers as they are.
+    static func formats(_ channels: PixelFormat.Channels, for info: ImageInfo) -> [PixelFormat] {
+        if info.nativeFormat.numeric == .float { return [PixelFormat(channels, bits: 32, numeric: .float)] }
+        return [PixelFormat(channels, bits: info.nativeFormat.bits)]
+    }
+
+    /// Returns the light at an index of a row of samples.
+    func light(_ row: RawSpan, _ index: Int, _ format: PixelFormat) -> Float {
+        switch (format.numeric, format.bits) {
+        case (.unorm, 8): light(Float(row.byte(at: index)) / 255)
+        case (.unorm, _):
+            light(Float(UInt16(row.byte(at: 2 * index)) | UInt16(row.byte(at: 2 * index + 1)) << 8) / 65_535)
+        default: light(Self.sample(row, index))
+        }
+    }
+
     /// Returns the sample at an index of a row of floats.
     static func sample(_ row: RawSpan, _ index: Int) -> Float {
         var bits = UInt32(row.byte(at: 4 * index)) | UInt32(row.byte(at: 4 * index + 1)) << 8

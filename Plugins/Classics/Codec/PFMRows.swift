@@ -7,7 +7,9 @@ import ImageModel
 struct PFMRows: StoredRows {
     let info: ImageInfo
     let isFromBottom = true
+    let formats: [PixelFormat]
     private let isLittle: Bool
+    private var samples: LightSamples
     private let start: Int
     private var input: RowInput
 
@@ -23,30 +25,38 @@ struct PFMRows: StoredRows {
         guard let value = Double(scale), value != 0, value.isFinite else {
             throw .corrupt("the scale \"\(scale)\" is no number other than 0", at: reader.offset)
         }
-        let format = PixelFormat(kind == UInt8(ascii: "F") ? .rgb : .gray, bits: 32, numeric: .float)
+        formats = LightSamples.formats(kind == UInt8(ascii: "F") ? .rgb : .gray)
+        samples = LightSamples(stops: session.options.real("pfm.exposure") ?? 0)
         let size = try PixelSize.checked(width, height, bits: 96, at: 3)
         isLittle = value < 0
         if abs(value) != 1 { session.host.debug("the scale \(scale) is not applied to the samples") }
         start = reader.offset
         input = RowInput(source: session.source, offset: start)
         info = ImageInfo(
-            size: size, nativeFormat: format, bitDepth: 32, color: ColorDescription(codePoints: .linear),
+            size: size, nativeFormat: formats[0], bitDepth: 32, color: ColorDescription(codePoints: .sRGB),
             decodesRows: true)
     }
 
     mutating func begin(atRow row: Int) -> Bool {
-        input.offset = start + row * info.size.width * info.nativeFormat.bytesPerPixel
+        input.offset = start + row * rowBytes
         return true
     }
 
+    private var rowBytes: Int { info.size.width * formats[1].bytesPerPixel }
+
+    mutating func choose(_ format: PixelFormat) { samples.isFloat = format.numeric == .float }
+
+    var warning: String? { samples.warning }
+
     mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
         let isLittle = self.isLittle
-        try input.read(exactly: row.byteCount) { bytes in
-            for at in stride(from: 0, to: bytes.byteCount, by: 4) {
-                var bits = UInt32(bytes.byte(at: at)) | UInt32(bytes.byte(at: at + 1)) << 8
-                bits |= UInt32(bytes.byte(at: at + 2)) << 16 | UInt32(bytes.byte(at: at + 3)) << 24
-                row.storeBytes(of: isLittle ? bits : bits.byteSwapped, toByteOffset: at, as: UInt32.self)
+        var samples = self.samples
+        try input.read(exactly: rowBytes) { bytes in
+            for index in 0..<bytes.byteCount / 4 {
+                let bits = LightRow.sample(bytes, index).bitPattern
+                samples.put(Float(bitPattern: isLittle ? bits : bits.byteSwapped), index, into: &row)
             }
         }
+        self.samples = samples
     }
 }

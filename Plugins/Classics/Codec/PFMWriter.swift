@@ -8,7 +8,7 @@ struct PFMWriter: RowWriter {
     private let light: LightRow
 
     static func formats(for info: ImageInfo) -> [PixelFormat] {
-        [PixelFormat(info.nativeFormat.isGray ? .gray : .rgb, bits: 32, numeric: .float)]
+        LightRow.formats(info.nativeFormat.isGray ? .gray : .rgb, for: info)
     }
 
     init(_ info: ImageInfo, _ session: EncoderSession) throws(CoderError) {
@@ -23,8 +23,8 @@ struct PFMWriter: RowWriter {
     }
 
     mutating func write(_ row: RawSpan, to output: inout [UInt8]) {
-        for index in 0..<row.byteCount / 4 {
-            let bits = light.light(LightRow.sample(row, index)).bitPattern
+        for index in 0..<row.byteCount / info.nativeFormat.bytesPerSample {
+            let bits = light.light(row, index, info.nativeFormat).bitPattern
             for shift in [0, 8, 16, 24] as [UInt32] { output.append(UInt8(truncatingIfNeeded: bits >> shift)) }
         }
     }

@@ -7,10 +7,14 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
     private var rows: Rows?
     /// The row that `rows` decodes next, in the order of the file.
     private var position = 0
+    private var hasWarned = false
     /// The rows of a request that could not be finished yet.
     private var unfinished: (rows: Range<Int>, next: Int)?
 
     init(_ session: DecoderSession) { self.session = session }
+
+    /// Creates a decoder of rows whose header has been read.
+    init(_ session: DecoderSession, _ rows: Rows) { (self.session, self.rows) = (session, rows) }
 
     func readHeader() throws(CoderError) -> ImageInfo {
         if let rows { return rows.info }
@@ -19,7 +23,7 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
         return rows.info
     }
 
-    func metadata() throws(CoderError) -> [MetadataBlob] { try rows?.metadata() ?? [] }
+    var pixelFormats: [PixelFormat] { rows?.formats ?? [] }
 
     func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         guard var rows else { throw CoderError(.misuse, "the header has not been read") }
@@ -28,15 +32,16 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
         defer { self.rows = rows }
         let size = rows.info.size
         let region = request.region ?? PixelRect(size)
-        guard surface.format == rows.info.nativeFormat, surface.size == region.size, region.x == 0,
+        guard rows.formats.contains(surface.format), surface.size == region.size, region.x == 0,
             region.width == size.width, PixelRect(size).contains(region)
         else { throw CoderError(.misuse, "the surface does not have the size or format of the rows") }
+        rows.choose(surface.format)
         let first = rows.isFromBottom ? size.height - region.y - region.height : region.y
         let wanted = first..<first + region.height
         let start = unfinished?.rows == wanted ? unfinished?.next ?? first : first
         var row = start
         do throws(CoderError) {
-            try move(&rows, to: start)
+            try move(&rows, to: start, surface.format)
             while row < wanted.upperBound {
                 if row % 64 == 0 {
                     try session.host.checkCancellation()
@@ -56,6 +61,10 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
             return .partial(PixelRect(x: 0, y: top - region.y, width: size.width, height: row - start))
         }
         unfinished = nil
+        if let warning = rows.warning, !hasWarned {
+            session.host.warn(warning)
+            hasWarned = true
+        }
         return .complete
     }
 
@@ -64,7 +73,7 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
     }
 
     /// Makes `row` the next row to decode.
-    private func move(_ rows: inout Rows, to row: Int) throws(CoderError) {
+    private func move(_ rows: inout Rows, to row: Int, _ format: PixelFormat) throws(CoderError) {
         if row == position { return }
         if rows.begin(atRow: row) {
             position = row
@@ -74,7 +83,7 @@ final class RowDecoder<Rows: StoredRows>: ImageDecoder {
             _ = rows.begin(atRow: 0)
             position = 0
         }
-        let ignored = try PixelBuffer(size: PixelSize(rows.info.size.width, 1), format: rows.info.nativeFormat)
+        let ignored = try PixelBuffer(size: PixelSize(rows.info.size.width, 1), format: format)
         while position < row {
             if position % 64 == 0 { try session.host.checkCancellation() }
             try ignored.withMutableRow(0) { span throws(CoderError) in try rows.next(&span) }

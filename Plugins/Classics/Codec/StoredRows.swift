@@ -21,11 +21,17 @@ protocol StoredRows {
     /// - Throws: `.needsInput`, `.truncated`, `.corrupt`.
     mutating func next(_ row: inout MutableRawSpan) throws(CoderError)
 
-    /// Returns the metadata of the file.
-    func metadata() throws(CoderError) -> [MetadataBlob]
+    /// The formats in which rows can be decoded, best first.
+    var formats: [PixelFormat] { get }
+    /// Sets the format of the next rows, one of ``formats``.
+    mutating func choose(_ format: PixelFormat)
+    /// A defect of the rows that are decoded so far, for the user.
+    var warning: String? { get }
 }
 
 extension StoredRows {
     var isFromBottom: Bool { false }
-    func metadata() throws(CoderError) -> [MetadataBlob] { [] }
+    var formats: [PixelFormat] { [info.nativeFormat] }
+    mutating func choose(_ format: PixelFormat) {}
+    var warning: String? { nil }
 }

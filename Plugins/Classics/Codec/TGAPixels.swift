@@ -78,39 +78,63 @@ struct TGAPixels {
 
     /// Converts a row.
     func put(_ bytes: [UInt8], width: Int, isFromRight: Bool, into row: inout MutableRawSpan) {
+        switch conversion {
+        case .copy: copy(bytes, width: width, into: &row)
+        case .swapRGB: swap(bytes, width: width, from: 3, into: &row)
+        case .dropAlpha: swap(bytes, width: width, from: 4, into: &row)
+        case .five, .fiveAlpha:
+            let step = format.bytesPerPixel
+            for x in 0..<width {
+                let color = Self.five(Int(bytes[2 * x]) | Int(bytes[2 * x + 1]) << 8)
+                row.storeBytes(of: color.0, toByteOffset: step * x, as: UInt8.self)
+                row.storeBytes(of: color.1, toByteOffset: step * x + 1, as: UInt8.self)
+                row.storeBytes(of: color.2, toByteOffset: step * x + 2, as: UInt8.self)
+                if step == 4 { row.storeBytes(of: color.3, toByteOffset: 4 * x + 3, as: UInt8.self) }
+            }
+        case .palette: putIndices(bytes, width: width, into: &row)
+        }
+        if isFromRight { mirror(&row, width: width) }
+    }
+
+    private func copy(_ bytes: [UInt8], width: Int, into row: inout MutableRawSpan) {
+        for at in 0..<width * format.bytesPerPixel { row.storeBytes(of: bytes[at], toByteOffset: at, as: UInt8.self) }
+        guard format.alpha == .opaque else { return }
+        for x in 1...width { row.storeBytes(of: 255, toByteOffset: x * format.bytesPerPixel - 1, as: UInt8.self) }
+    }
+
+    /// Stores blue, green and red as red, green and blue.
+    private func swap(_ bytes: [UInt8], width: Int, from step: Int, into row: inout MutableRawSpan) {
+        for x in 0..<width {
+            row.storeBytes(of: bytes[step * x + 2], toByteOffset: 3 * x, as: UInt8.self)
+            row.storeBytes(of: bytes[step * x + 1], toByteOffset: 3 * x + 1, as: UInt8.self)
+            row.storeBytes(of: bytes[step * x], toByteOffset: 3 * x + 2, as: UInt8.self)
+        }
+    }
+
+    private func putIndices(_ bytes: [UInt8], width: Int, into row: inout MutableRawSpan) {
         let step = format.bytesPerPixel
-        for column in 0..<width {
-            let place = step * (isFromRight ? width - 1 - column : column)
-            switch conversion {
-            case .copy:
-                for index in 0..<step {
-                    row.storeBytes(of: bytes[step * column + index], toByteOffset: place + index, as: UInt8.self)
-                }
-                if format.alpha == .opaque {
-                    row.storeBytes(of: 255, toByteOffset: place + step - 1, as: UInt8.self)
-                }
-            case .swapRGB, .dropAlpha:
-                let at = (conversion == .swapRGB ? 3 : 4) * column
-                for index in 0..<3 {
-                    row.storeBytes(of: bytes[at + 2 - index], toByteOffset: place + index, as: UInt8.self)
-                }
-            case .five, .fiveAlpha:
-                let color = Self.five(Int(bytes[2 * column]) | Int(bytes[2 * column + 1]) << 8)
-                row.storeBytes(of: color.0, toByteOffset: place, as: UInt8.self)
-                row.storeBytes(of: color.1, toByteOffset: place + 1, as: UInt8.self)
-                row.storeBytes(of: color.2, toByteOffset: place + 2, as: UInt8.self)
-                if conversion == .fiveAlpha { row.storeBytes(of: color.3, toByteOffset: place + 3, as: UInt8.self) }
-            case .palette:
-                var index = Int(bytes[indexBytes * column])
-                if indexBytes == 2 { index |= Int(bytes[2 * column + 1]) << 8 }
-                let from = (index - first) * step
-                for channel in 0..<step {
-                    // Black, as other readers have it, for a color that the palette does not have.
-                    let isThere = from >= 0 && from < palette.count
-                    let other: UInt8 = channel == 3 ? 255 : 0
-                    row.storeBytes(
-                        of: isThere ? palette[from + channel] : other, toByteOffset: place + channel, as: UInt8.self)
-                }
+        for x in 0..<width {
+            var index = Int(bytes[indexBytes * x])
+            if indexBytes == 2 { index |= Int(bytes[2 * x + 1]) << 8 }
+            let from = (index - first) * step
+            for channel in 0..<step {
+                // Black, as other readers have it, for a color that the palette does not have.
+                let other: UInt8 = channel == 3 ? 255 : 0
+                let value = from >= 0 && from < palette.count ? palette[from + channel] : other
+                row.storeBytes(of: value, toByteOffset: step * x + channel, as: UInt8.self)
+            }
+        }
+    }
+
+    /// Reverses the order of the pixels.
+    private func mirror(_ row: inout MutableRawSpan, width: Int) {
+        let step = format.bytesPerPixel
+        for x in 0..<width / 2 {
+            for channel in 0..<step {
+                let (left, right) = (step * x + channel, step * (width - 1 - x) + channel)
+                let (a, b) = (row.bytes.byte(at: left), row.bytes.byte(at: right))
+                row.storeBytes(of: b, toByteOffset: left, as: UInt8.self)
+                row.storeBytes(of: a, toByteOffset: right, as: UInt8.self)
             }
         }
     }

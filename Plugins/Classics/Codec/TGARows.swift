@@ -57,8 +57,9 @@ struct TGARows: StoredRows {
 struct TGAPacket {
     /// The number of pixels that are left.
     private var left = 0
-    /// The repeated pixel; empty for different pixels.
-    private var pixel: [UInt8] = []
+    private var isRun = false
+    /// The repeated pixel, its first byte lowest.
+    private var pixel: UInt32 = 0
 
     /// Fills a row and returns the number of used bytes; nil if bytes are missing.
     mutating func fill(_ row: inout [UInt8], from bytes: RawSpan, pixelBytes: Int) -> Int? {
@@ -69,22 +70,25 @@ struct TGAPacket {
                 let code = bytes.byte(at: at)
                 at += 1
                 left = Int(code & 127) + 1
-                pixel = []
-                if code & 128 != 0 {
+                isRun = code & 128 != 0
+                if isRun {
                     guard bytes.byteCount - at >= pixelBytes else { return nil }
-                    for index in 0..<pixelBytes { pixel.append(bytes.byte(at: at + index)) }
+                    pixel = 0
+                    for index in 0..<pixelBytes { pixel |= UInt32(bytes.byte(at: at + index)) << UInt32(8 * index) }
                     at += pixelBytes
                 }
             }
             let count = min(left * pixelBytes, row.count - place)
-            if pixel.isEmpty {
+            if isRun {
+                for start in stride(from: place, to: place + count, by: pixelBytes) {
+                    for index in 0..<pixelBytes {
+                        row[start + index] = UInt8(truncatingIfNeeded: pixel >> UInt32(8 * index))
+                    }
+                }
+            } else {
                 guard bytes.byteCount - at >= count else { return nil }
                 for index in 0..<count { row[place + index] = bytes.byte(at: at + index) }
                 at += count
-            } else {
-                for start in stride(from: place, to: place + count, by: pixelBytes) {
-                    for index in 0..<pixelBytes { row[start + index] = pixel[index] }
-                }
             }
             place += count
             left -= count / pixelBytes

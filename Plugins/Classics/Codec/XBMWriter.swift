@@ -3,7 +3,7 @@ import ImageModel
 
 /// Writes XBM: black and white as C source, by error diffusion.
 ///
-/// - Source: R. W. Floyd and L. Steinberg, Proceedings of the SID 17 (1976), error diffusion.
+/// - Source: R. W. Floyd, L. Steinberg, Proceedings of the Society for Information Display 17 (1976).
 struct XBMWriter: RowWriter {
     private let info: ImageInfo
     private let dithers: Bool

@@ -229,7 +229,9 @@ import Testing
         #expect(
             seen == [
                 "jpeg", "png", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "pcx", "sgi",
-                "ras", "xbm", "xpm", "jxl", "ico", "cur", "icns",
+                "ras",
+                "xbm", "xpm", "jxl", "ico", "cur", "icns",
+            , "dds",
             ])
     }
 

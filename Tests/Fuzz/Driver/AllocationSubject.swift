@@ -48,6 +48,7 @@ struct AllocationSubject: Sendable {
         decoding("ras", "classics/palette-in-runs.ras", isSwift: true),
         decoding("xbm", "classics/hot-spot.xbm", isSwift: true), decoding("xpm", "classics/names.xpm", isSwift: true),
         decoding("jxl", "jxl/lossy.jxl", faulty: "libjxl"),
+        decoding("dds", "classics/bc7-modes.dds", isSwift: true),
         decoding("heif", "images/f.heic", faulty: "libheif"),
         decoding("avif", "images/f.avif", faulty: "libavif"),
         decoding("avif-sequence", "avif/sequence-alpha.avif", faulty: "libavif"),

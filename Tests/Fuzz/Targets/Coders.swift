@@ -37,6 +37,7 @@ extension FuzzTarget {
         Format("xbm", cost: 2, PiecesMutator(headBytes: 90)), Format("xpm", cost: 2, PiecesMutator(headBytes: 40)),
         Format("ico", cost: 2, PiecesMutator(headBytes: 22)), Format("icons", cost: 2, PiecesMutator(headBytes: 22)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
+        Format("dds", cost: 2, PiecesMutator(headBytes: 148)),
         Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pam", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pnm", cost: 4, nil, splicer: Splicer(RowsMutator())),

@@ -132,8 +132,9 @@ extension CommandResult {
         #expect(
             suffixes == [
                 "png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff", "bmp", "ico", "tif",
-                "qoi", "tga", "pfm",
-                "hdr", "pcx", "sgi", "ras", "xbm", "xpm", "jxl",
+                "qoi", "tga",
+                "pfm",
+                "hdr", "pcx", "sgi", "ras", "xbm", "xpm", "jxl", "dds",
             ])
         #expect(Set(Bomb.all.map(\.name)).count == Bomb.all.count)
     }

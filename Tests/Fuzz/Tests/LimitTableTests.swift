@@ -93,7 +93,8 @@ import Testing
     @Test(
         arguments: [
             "png", "jpeg", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "pfm", "hdr", "xbm",
-            "jxl", "pam", "pnm",
+            "jxl", "pam",
+            "pnm",
         ]
             as [ImageFormat])
     func `for the output is kept by every written format`(format: ImageFormat) throws {

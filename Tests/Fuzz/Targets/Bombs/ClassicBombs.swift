@@ -25,6 +25,15 @@ extension Bomb {
         return bytes + image
     }
 
+    private static func surface(_ side: Int, _ code: String, images: Int? = nil) -> [UInt8] {
+        let sizes = little(124, 4) + little(0x1007, 4) + little(side, 4) + little(side, 4)
+        let format = little(32, 4) + little(4, 4) + Array(code.utf8)
+        let head = Array("DDS ".utf8) + sizes + [UInt8](repeating: 0, count: 56) + format
+        let rest = [UInt8](repeating: 0, count: 128 - head.count)
+        return head + rest
+            + (images.map { little(98, 4) + little(3, 4) + little(0, 4) + little($0, 4) + little(0, 4) } ?? [])
+    }
+
     static let classics = [
         Bomb("65535x65535.ico", limit: "pixels") { icon(65_535, count: 1) },
         Bomb("65535-images-at-one-place.ico") { icon(8, count: 65_535) },
@@ -56,6 +65,10 @@ extension Bomb {
         Bomb("65535x65535.xpm", limit: "pixels") {
             Array("/* XPM */\nstatic char *a[] = {\n\"65535 65535 1 1\",\n\"a c red\"};\n".utf8)
         },
+        Bomb("65535x65535.dds", limit: "pixels") { surface(65_535, "DXT1") },
+        Bomb("4294967295-squared.dds") { surface(0xFFFF_FFFF, "DXT1") },
+        Bomb("15000x15000-of-nothing.dds", limit: "ratio") { surface(15_000, "DXT5") },
+        Bomb("four-billion-images.dds") { surface(4, "DX10", images: 0xFFFF_FFFF) },
         Bomb("a-billion-colors.xpm") {
             Array("/* XPM */\nstatic char *a[] = {\n\"1 1 1000000000 1\",\n\"a c red\"};\n".utf8)
         },

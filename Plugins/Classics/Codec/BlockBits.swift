@@ -1,0 +1,25 @@
+import CoderPluginKit
+import ImageModel
+
+/// The 128 bits of a block, read from the lowest.
+struct BlockBits {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    /// Reads 16 bytes.
+    init(_ bytes: RawSpan, at offset: Int) {
+        for index in 0..<8 {
+            low |= UInt64(bytes.byte(at: offset + index)) << UInt64(8 * index)
+            high |= UInt64(bytes.byte(at: offset + 8 + index)) << UInt64(8 * index)
+        }
+    }
+
+    /// Removes up to 16 bits.
+    mutating func next(_ count: Int) -> Int {
+        guard count > 0 else { return 0 }
+        let value = low & (1 << UInt64(count) - 1)
+        low = low >> UInt64(count) | high << UInt64(64 - count)
+        high >>= UInt64(count)
+        return Int(value)
+    }
+}
