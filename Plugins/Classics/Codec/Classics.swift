@@ -20,11 +20,14 @@ package enum Classics {
         coder("dds", DDSDecoder.self),
     ]
 
+    /// The formats that need the whole file: text, and a palette behind the pixels.
+    private static let needsEnd: Set = ["pcx", "xbm", "xpm"]
+
     private static func coder(
         _ name: String, _ decoder: (any ImageDecoder.Type)?, _ encoder: (any ImageEncoder.Type)? = nil
     ) -> Coder {
-        Coder(
-            id: "org.coderhost.\(name)", decoder: decoder, encoder: encoder,
-            roles: decoder == nil ? [] : name == "dds" ? [.incremental, .scale] : [.incremental])
+        var roles: CoderRoles = decoder == nil || needsEnd.contains(name) ? [] : [.incremental]
+        if name == "dds" { roles.insert(.scale) }
+        return Coder(id: "org.coderhost.\(name)", decoder: decoder, encoder: encoder, roles: roles)
     }
 }

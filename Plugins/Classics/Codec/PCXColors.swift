@@ -30,7 +30,7 @@ struct PCXColors {
                 palette = colors
                 format = .rgb8
             } else {
-                if paletteKind != 2 { session.host.warn("the palette is missing: the indices are shown as grays") }
+                guard paletteKind == 2 else { throw .truncated("the palette behind the pixels is missing") }
                 format = .gray8
             }
         case (1, 2...4), (2, 1...2), (4, 1):

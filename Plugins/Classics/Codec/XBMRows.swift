@@ -65,7 +65,9 @@ struct XBMRows: StoredRows {
             text.skipSpace()
             if x > 0 || before != start, text.has(",") { text.offset += 1 }
             text.skipSpace()
-            guard !text.isAtEnd, !text.has("}"), let value = text.number() else {
+            let value = text.isAtEnd || text.has("}") ? nil : text.number()
+            // Something follows every number, so a number at the end of the file may be cut.
+            guard let value, !text.isAtEnd else {
                 defer { text.offset = before }
                 guard text.isAtEnd || text.has("}") else { throw .corrupt("a number is expected", at: text.offset) }
                 throw .truncated()

@@ -193,7 +193,8 @@ import Testing
         #expect(recognized(icon, fileExtension: "wbmp")?.format == "ico")
 
         let source = ImageSource(bytes, name: "folder/a.WBMP")
-        let error = #expect(throws: CoderError.self) { try Self.host.manager.decode(source) }
+        let empty = testHost("/nonexistent/folder").manager
+        let error = #expect(throws: CoderError.self) { try empty.decode(source) }
         #expect(error?.message == "this looks like WBMP (image/vnd.wap.wbmp), which no installed plugin reads")
     }
 
