@@ -77,7 +77,8 @@ func jxlImage(_ decoder: JXLDecoder, as format: PixelFormat? = nil) throws -> Pi
         let info = try jxlDecoder(jxlFixture("wide-profile-lossy")).readHeader()
 
         #expect(info.color.codePoints?.transfer == 13)
-        #expect([9, 12].contains(info.color.codePoints?.primaries))
+        #expect(
+            [9, 12].contains(info.color.codePoints?.primaries) && info.color.hasProfile && info.color.prefersCodePoints)
     }
 
     @Test func `reports the orientation and does not apply it`() throws {
@@ -153,6 +154,7 @@ func jxlImage(_ decoder: JXLDecoder, as format: PixelFormat? = nil) throws -> Pi
         var canvas: PixelBuffer?
         var isDone = false
         var hints = 0
+        let step = max(1, bytes.count / 200)
         for _ in 0...bytes.count + 1 where !isDone {
             do throws(CoderError) {
                 let info = try decoder.readHeader()
@@ -168,7 +170,7 @@ func jxlImage(_ decoder: JXLDecoder, as format: PixelFormat? = nil) throws -> Pi
             } catch {
                 #expect(error.code == .needsInput)
             }
-            if source.available == bytes.count { source.arrive() } else { source.arrive(1) }
+            if source.available == bytes.count { source.arrive() } else { source.arrive(step) }
         }
         #expect(isDone && canvas?.packed == whole)
         if name == "progressive" { #expect(hints > 0) }

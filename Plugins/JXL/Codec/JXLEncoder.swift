@@ -138,6 +138,6 @@ public final class JXLEncoder: ImageEncoder {
     /// The peak memory of libjxl, which does not count it, beside the output.
     private static func libraryMemory(_ info: ImageInfo, _ settings: EncodeSettings) -> Int {
         let area = info.size.area ?? .max / 256
-        return area.multipliedReportingOverflow(by: settings.isLossless ? 60 : 100).partialValue
+        return area.multipliedReportingOverflow(by: settings.isLossless ? 70 : 50).partialValue
     }
 }

@@ -6,7 +6,7 @@ internal import JXLShim
 struct JXLHeader {
     let info: ImageInfo
     let formats: [PixelFormat]
-    /// The profile of the decoded pixels, if code points do not describe them.
+    /// The profile of the decoded pixels, or of the original if the pixels have substitute colors.
     let profile: [UInt8]?
     /// The colors to ask the library for; nil if it keeps those of the file.
     let wantedColor: jxl_shim_color?
@@ -44,7 +44,11 @@ struct JXLHeader {
         }
         wantedColor = wanted
         let points = blackChannel == nil ? stream.color(ofPixels: true).flatMap(CodePoints.init) : nil
-        profile = points == nil ? try stream.profile(ofPixels: true, limit: session.limits.maxMetadataBytes) : nil
+        // The code points of a substitute win over the profile of the original.
+        let isSubstitute = points != nil && stream.color(ofPixels: false) == nil
+        profile =
+            points == nil || isSubstitute
+            ? try stream.profile(ofPixels: !isSubstitute, limit: session.limits.maxMetadataBytes) : nil
 
         formats = Self.formats(facts, isCMYK: blackChannel != nil)
         let isAnimated = facts.has_animation != 0
@@ -54,7 +58,8 @@ struct JXLHeader {
             orientation: Orientation(rawValue: Int(facts.orientation)), frameCount: isAnimated ? nil : 1,
             loopCount: !isAnimated ? .unknown : facts.loops == 0 ? .infinite : .plays(Int(facts.loops)),
             isAnimated: isAnimated, isLossy: facts.keeps_profile == 0,
-            color: ColorDescription(codePoints: points, hasProfile: profile != nil))
+            color: ColorDescription(
+                codePoints: points, hasProfile: profile != nil, prefersCodePoints: profile != nil && isSubstitute))
     }
 
     /// The formats of decoded pixels, best first.

@@ -4,26 +4,29 @@ internal import JXLShim
 
 /// Runs the tasks of libjxl on the host's threads.
 ///
-/// libjxl aborts the process if its runner reports an error. After a cancellation, this runner therefore finishes the
-/// tasks of the current call on one thread; the caller polls after that call.
+/// libjxl aborts the process if its runner reports an error. After a cancellation, this runner therefore reports success;
+/// the caller of libjxl reads ``error`` after the call. A decoder must not be used any more then: its other tasks did not
+/// run.
 /// - Concurrency: the library calls it on the thread of the session, one call at a time.
 @safe final class HostRunner {
     private let host: HostServices
     private let threads: Int
+    /// Whether tasks may be left out after a cancellation. An encoder of libjxl aborts on unfinished data.
+    private let maySkip: Bool
     /// The reason for which the host stopped the tasks.
     private(set) var error: CoderError?
 
-    init(_ host: HostServices, threads: Int) {
+    init(_ host: HostServices, threads: Int, maySkip: Bool) {
         self.host = host
+        self.maySkip = maySkip
         self.threads = max(1, threads)
     }
 
     /// The argument of `function`.
     @unsafe var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-    /// The runner for libjxl; nil to let libjxl run everything on the calling thread.
-    @unsafe var function: jxl_shim_run? {
-        if threads == 1 { return nil }
+    /// The runner for libjxl.
+    @unsafe var function: jxl_shim_run {
         return { context, work, begin, task, first, end in
             let runner = unsafe Unmanaged<HostRunner>.fromOpaque(context!).takeUnretainedValue()
             let status = unsafe begin!(work, runner.threads)
@@ -38,17 +41,25 @@ internal import JXLShim
         _ range: Range<UInt32>
     ) {
         let isDone = TaskFlags(range.count)
-        if error == nil, range.count > 1 {
+        if error == nil {
             do throws(CoderError) {
-                try host.concurrently(range.count) { index, thread throws(CoderError) in
-                    unsafe task(work, range.lowerBound + UInt32(index), min(thread, threads - 1))
-                    isDone.set(index)
+                if threads > 1, range.count > 1 {
+                    try host.concurrently(range.count) { index, thread throws(CoderError) in
+                        unsafe task(work, range.lowerBound + UInt32(index), min(thread, threads - 1))
+                        isDone.set(index)
+                    }
+                } else {
+                    for index in 0..<range.count {
+                        try host.checkCancellation()
+                        unsafe task(work, range.lowerBound + UInt32(index), 0)
+                        isDone.set(index)
+                    }
                 }
-                return
             } catch {
                 self.error = error
             }
         }
+        if error == nil || maySkip { return }
         for index in 0..<range.count where !isDone[index] { unsafe task(work, range.lowerBound + UInt32(index), 0) }
     }
 }

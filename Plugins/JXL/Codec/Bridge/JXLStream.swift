@@ -4,8 +4,8 @@ internal import JXLShim
 
 /// A decoder of libjxl that reads a source.
 ///
-/// Pixels are decoded from all bytes that have arrived, in one call. Smaller pieces would allow to poll between them, but
-/// libjxl 0.7 reports damage in every fifth file of newer encoders if it gets the file in pieces of 64 KiB.
+/// Pixels are decoded from all bytes that have arrived, in one call; its tasks poll. libjxl 0.7 reports damage in every
+/// fifth file of newer encoders if it gets the file in pieces of 64 KiB.
 ///
 /// - Ownership: borrows the source's bytes during a step; frees the library's decoder when it is deinitialized.
 @safe final class JXLStream {
@@ -45,7 +45,7 @@ internal import JXLShim
     ) throws(CoderError) {
         self.source = source
         self.host = host
-        runner = HostRunner(host, threads: threads)
+        runner = HostRunner(host, threads: threads, maySkip: true)
         decodesPixels = !wanted.isDisjoint(with: [.pixels, .jpeg])
         guard let made = unsafe jxl_shim_decoder_new(wanted.rawValue, runner.function, runner.context) else {
             throw CoderError(.outOfMemory, "there is not enough memory")
@@ -72,6 +72,7 @@ internal import JXLShim
                         decoder, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count), &used)
                 }
             }
+            if let error = runner.error { throw error }
             position += Int(used)
             if decodesPixels, isComplete { host.progress(position, of: max(1, available)) }
             guard status == jxl_shim_needs_input else { return try event(status) }
@@ -97,9 +98,7 @@ internal import JXLShim
         case jxl_shim_box_full: return .boxFull
         case jxl_shim_at_jpeg: return .jpeg
         case jxl_shim_jpeg_full: return .jpegFull
-        default:
-            if let error = runner.error { throw error }
-            throw CoderError(.corrupt, "the image is damaged", domain: "libjxl")
+        default: throw CoderError(.corrupt, "the image is damaged", domain: "libjxl")
         }
     }
 
@@ -116,7 +115,11 @@ internal import JXLShim
     func skip(_ frames: Int) { unsafe jxl_shim_skip(decoder, UInt64(frames)) }
 
     /// Draws into the target all pixels that have arrived; false if there are none.
-    func flush() -> Bool { unsafe jxl_shim_flush(decoder) == 0 }
+    func flush() throws(CoderError) -> Bool {
+        let status = unsafe jxl_shim_flush(decoder)
+        if let error = runner.error { throw error }
+        return status == 0
+    }
 
     /// Decodes the frame into memory that outlives the frame.
     func draw(into target: PixelMemory) throws(CoderError) {

@@ -15,7 +15,7 @@ internal import JXLShim
     /// - Parameter threads: the number of threads; transcoders have no session, so they use one.
     init(_ host: HostServices, threads: Int = 1) throws(CoderError) {
         self.host = host
-        runner = HostRunner(host, threads: threads)
+        runner = HostRunner(host, threads: threads, maySkip: false)
         guard let made = unsafe jxl_shim_encoder_new(runner.function, runner.context) else {
             throw CoderError(.outOfMemory, "there is not enough memory")
         }
