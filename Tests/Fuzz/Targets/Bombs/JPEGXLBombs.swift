@@ -2,10 +2,6 @@ extension Bomb {
     private static let signature: [UInt8] = [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
     private static let fileType = box("ftyp", Array("jxl ".utf8) + [0, 0, 0, 0] + Array("jxl ".utf8))
 
-    private static func box(_ type: String, _ data: [UInt8]) -> [UInt8] {
-        .big(8 + data.count, 4) + Array(type.utf8) + data
-    }
-
     /// The header of a square image; all other fields have their default.
     ///
     /// - Source: ISO/IEC 18181-1, SizeHeader.
