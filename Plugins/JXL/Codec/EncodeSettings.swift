@@ -23,9 +23,7 @@ struct EncodeSettings {
     init(_ session: EncoderSession, info: ImageInfo) throws(CoderError) {
         let options = session.options
         isLossless = options.bool(OptionKey.lossless) ?? false
-        // An image of one group of 256 pixels shows nothing before its end, unless it is progressive; that takes few bytes.
-        let isSmall = !isLossless && !info.isAnimated && max(info.size.width, info.size.height) <= 256
-        isProgressive = options.bool("jxl.progressive") ?? isSmall
+        isProgressive = options.bool("jxl.progressive") ?? false
         isAnimated = info.isAnimated && info.frameCount != 1
         let quality = options.real(OptionKey.quality) ?? Self.usualQuality
         guard (0...100).contains(quality) else { throw .invalidArgument("quality \(quality) is not in 0 … 100") }

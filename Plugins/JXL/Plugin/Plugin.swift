@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.jxl", decoder: JXLDecoder.self, encoder: JXLEncoder.self, transcoder: JXLTranscoder.self,
-            roles: [.incremental, .metadata, .encode, .encodeAnimation])
+            roles: [.metadata, .encode, .encodeAnimation])
     ])
