@@ -37,6 +37,7 @@ std::atomic<size_t> range_count{0};
 const char *const libraries[] = {
     "libcoder-", "libjpeg", "libpng", "libisal", "libdeflate", "libz.", "libwebp", "libsharpyuv", "libheif", "libavif",
     "libde265", "libdav1d", "libaom", "libyuv", "libx265", "liblcms2", "libgav1", "libtiff",
+    "libjxl",
 };
 
 int note(dl_phdr_info *info, size_t, void *) {
