@@ -11,7 +11,8 @@ struct EncodeSettings {
     let decodingSpeed: Int
     /// libjxl's distance: 1 is hardly visible at usual size.
     let distance: Double
-    let threads: Int
+    /// Whether to use the host's threads.
+    let isParallel: Bool
     /// Plays of an animation; 0 for no end.
     let loops: Int
     /// Ticks per second, once the first frame is known.
@@ -36,11 +37,12 @@ struct EncodeSettings {
         guard (0...4).contains(decodingSpeed) else {
             throw .invalidArgument("jxl.decoding-speed \(decodingSpeed) is not in 0 … 4")
         }
-        let most = session.limits.maxThreads > 0 ? session.limits.maxThreads : .max
-        threads = min(options.integer(OptionKey.threads) ?? session.host.threadHint, session.host.threadHint, most)
+        isParallel = options.integer(OptionKey.threads) != 1 && session.limits.maxThreads != 1
         switch info.loopCount {
         case .plays(let count): loops = max(1, count)
-        case .unknown, .infinite: loops = 0
+        // The format always states a number; an animation without one plays once.
+        case .unknown: loops = 1
+        case .infinite: loops = 0
         }
     }
 

@@ -5,7 +5,7 @@ internal import ImageModel
 final class FramePainter {
     private let session: DecoderSession
     private let header: JXLHeader
-    private let threads: Int
+    private let isParallel: Bool
     private var stream: JXLStream
     /// Whether the library failed on pieces, so that the painter starts again when the source is complete.
     private var waitsForWhole = false
@@ -28,13 +28,15 @@ final class FramePainter {
     init(_ session: DecoderSession, _ header: JXLHeader) throws(CoderError) {
         self.session = session
         self.header = header
-        let most = session.limits.maxThreads > 0 ? session.limits.maxThreads : .max
-        let wanted = session.options.integer(OptionKey.threads) ?? session.host.threadHint
-        threads = min(wanted, session.host.threadHint, most)
-        stream = try JXLStream(session.source, session.host, [.header, .frames, .pixels], threads: threads)
+        isParallel = session.options.integer(OptionKey.threads) != 1 && session.limits.maxThreads != 1
+        stream = try Self.stream(session, isParallel)
         let bytes = Self.libraryMemory(header)
         try session.host.reserve(bytes: bytes)
         reserved = bytes
+    }
+
+    private static func stream(_ session: DecoderSession, _ isParallel: Bool) throws(CoderError) -> JXLStream {
+        try JXLStream(session.source, session.host, [.header, .frames, .pixels], isParallel: isParallel)
     }
 
     deinit { if reserved > 0 { try? session.host.reserve(bytes: -reserved) } }
@@ -100,7 +102,7 @@ final class FramePainter {
 
     /// Starts again with a new decoder, for the frame in progress.
     private func restart() throws(CoderError) {
-        stream = try JXLStream(session.source, session.host, [.header, .frames, .pixels], threads: threads)
+        stream = try Self.stream(session, isParallel)
         waitsForWhole = false
         drawing?.hasTarget = false
         drawing?.shown = 0

@@ -101,7 +101,7 @@ public final class JXLEncoder: ImageEncoder {
             self.clock = clock
         }
         let boxes = blobs.filter { $0.kind != .icc }
-        let made = try JXLWriter(session.host, threads: settings.threads)
+        let made = try JXLWriter(session.host, isParallel: settings.isParallel)
         try made.begin(settings, info, hasBoxes: !boxes.isEmpty)
         try describeColors(info, to: made)
         for blob in boxes { try add(blob, info, to: made) }

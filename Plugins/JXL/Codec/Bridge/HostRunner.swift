@@ -10,16 +10,15 @@ internal import JXLShim
 /// - Concurrency: the library calls it on the thread of the session, one call at a time.
 @safe final class HostRunner {
     private let host: HostServices
-    private let threads: Int
+    /// Whether tasks may run on several threads of the host.
+    private let isParallel: Bool
     /// Whether tasks may be left out after a cancellation. An encoder of libjxl aborts on unfinished data.
     private let maySkip: Bool
     /// The reason for which the host stopped the tasks.
     private(set) var error: CoderError?
 
-    init(_ host: HostServices, threads: Int, maySkip: Bool) {
-        self.host = host
-        self.maySkip = maySkip
-        self.threads = max(1, threads)
+    init(_ host: HostServices, isParallel: Bool, maySkip: Bool) {
+        (self.host, self.isParallel, self.maySkip) = (host, isParallel, maySkip)
     }
 
     /// The argument of `function`.
@@ -29,7 +28,8 @@ internal import JXLShim
     @unsafe var function: jxl_shim_run {
         return { context, work, begin, task, first, end in
             let runner = unsafe Unmanaged<HostRunner>.fromOpaque(context!).takeUnretainedValue()
-            let status = unsafe begin!(work, runner.threads)
+            // The library keeps scratch memory for each thread.
+            let status = unsafe begin!(work, runner.isParallel ? runner.host.threadHint : 1)
             if status == 0 { unsafe runner.run(work, task!, first..<max(first, end)) }
             return status
         }
@@ -43,9 +43,9 @@ internal import JXLShim
         let isDone = TaskFlags(range.count)
         if error == nil {
             do throws(CoderError) {
-                if threads > 1, range.count > 1 {
+                if isParallel, range.count > 1 {
                     try host.concurrently(range.count) { index, thread throws(CoderError) in
-                        unsafe task(work, range.lowerBound + UInt32(index), min(thread, threads - 1))
+                        unsafe task(work, range.lowerBound + UInt32(index), thread)
                         isDone.set(index)
                     }
                 } else {

@@ -39,13 +39,13 @@ internal import JXLShim
     private var piece = JXLStream.usualPiece
     private static let usualPiece = 64 << 10
 
-    /// - Parameter threads: the number of threads; transcoders have no session, so they use one.
+    /// - Parameter isParallel: whether to use the host's threads; transcoders have no session, so they must not.
     init(
-        _ source: ByteSource, _ host: HostServices, _ wanted: Wanted, threads: Int = 1
+        _ source: ByteSource, _ host: HostServices, _ wanted: Wanted, isParallel: Bool = false
     ) throws(CoderError) {
         self.source = source
         self.host = host
-        runner = HostRunner(host, threads: threads, maySkip: true)
+        runner = HostRunner(host, isParallel: isParallel, maySkip: true)
         decodesPixels = !wanted.isDisjoint(with: [.pixels, .jpeg])
         guard let made = unsafe jxl_shim_decoder_new(wanted.rawValue, runner.function, runner.context) else {
             throw CoderError(.outOfMemory, "there is not enough memory")

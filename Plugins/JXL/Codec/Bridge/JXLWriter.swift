@@ -12,10 +12,10 @@ internal import JXLShim
 
     private static let pieceCount = 256 << 10
 
-    /// - Parameter threads: the number of threads; transcoders have no session, so they use one.
-    init(_ host: HostServices, threads: Int = 1) throws(CoderError) {
+    /// - Parameter isParallel: whether to use the host's threads; transcoders have no session, so they must not.
+    init(_ host: HostServices, isParallel: Bool = false) throws(CoderError) {
         self.host = host
-        runner = HostRunner(host, threads: threads, maySkip: false)
+        runner = HostRunner(host, isParallel: isParallel, maySkip: false)
         guard let made = unsafe jxl_shim_encoder_new(runner.function, runner.context) else {
             throw CoderError(.outOfMemory, "there is not enough memory")
         }
