@@ -38,7 +38,19 @@ enum FormatsTable {
         }
         return
             "| Format | Endings | Frames read | Frames written | Metadata written | Stands on |\n|---|---|---|---|---|---|\n"
-            + rows.map { $0.value.line($0.key) }.sorted { $0.lowercased() < $1.lowercased() }.joined()
+            + lines(rows).joined()
+    }
+
+    /// One line for all formats with the same abilities, sorted by the first name.
+    private static func lines(_ rows: [String: Row]) -> [String] {
+        let groups = Dictionary(grouping: rows.sorted { $0.value.name.lowercased() < $1.value.name.lowercased() }) {
+            $0.value.abilities
+        }
+        let lines = groups.map { abilities, formats in
+            "| " + formats.map { "\($0.value.name) (`\($0.key)`)" }.joined(separator: ", ") + " | "
+                + Row.joined(formats.flatMap(\.value.endings)) + " | \(abilities) |\n"
+        }
+        return lines.sorted { $0.lowercased() < $1.lowercased() }
     }
 
     /// The combined abilities of all coders of a format.
@@ -58,17 +70,17 @@ enum FormatsTable {
             libraries.formUnion([library].compactMap { $0 })
         }
 
-        func line(_ id: String) -> String {
+        var abilities: String {
             func frames(_ still: String, _ animation: String) -> String {
                 roles.contains(animation) ? "all" : roles.contains(still) ? "first" : "–"
             }
-            func joined(_ words: some Sequence<String>) -> String {
-                let text = words.joined(separator: " ")
-                return text.isEmpty ? "–" : text
-            }
-            return "| \(name) (`\(id)`) | \(joined(endings)) | \(frames("decode", "animation")) | "
-                + "\(frames("encode", "encode-animation")) | "
-                + "\(joined(metadata.subtracting(["orientation"]).sorted())) | \(joined(libraries.sorted())) |\n"
+            return "\(frames("decode", "animation")) | \(frames("encode", "encode-animation")) | "
+                + "\(Self.joined(metadata.subtracting(["orientation"]).sorted())) | \(Self.joined(libraries.sorted()))"
+        }
+
+        static func joined(_ words: some Sequence<String>) -> String {
+            let text = words.joined(separator: " ")
+            return text.isEmpty ? "–" : text
         }
     }
 }

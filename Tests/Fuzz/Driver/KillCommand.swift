@@ -15,7 +15,6 @@ struct KillCommand {
     private let host = Probe.host(IsolationPolicy(.require, reuse: .fresh))
     private static let formats: [ImageFormat] = [
         "png", "jpeg", "webp", "gif", "avif", "heic", "farbfeld", "bmp", "tiff", "qoi", "tga", "jxl",
-    ,
     ]
 
     init(_ switches: Switches) {
