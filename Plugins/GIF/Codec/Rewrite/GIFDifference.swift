@@ -6,16 +6,23 @@ internal import Palettes
 ///
 /// Keeps the number of frames and their delays. A frame may get another rectangle, disposal, palette and order of rows.
 final class GIFDifference {
+    /// The frames of the new file.
+    struct Result {
+        /// By position: the new bytes of images and graphic controls.
+        var replaced: [Int: [UInt8]] = [:]
+        /// The number of black entries behind the global palette: none, or as many as it has.
+        var addedColors = 0
+    }
+
     private let session: RewriteSession
-    private let screen: GIFScanner.Screen
-    private let global: [UInt32]?
+    /// The global palette of the new file; nil if there is none.
+    private var global: [UInt32]?
     private let packer = LZWPacker()
     private let repacker: GIFFramePacker
     private var canvas: FrameCanvas
     /// The canvas of a viewer of the original file.
     private var original: [UInt32]
-    /// By position: the new bytes of images and graphic controls.
-    private var replaced: [Int: [UInt8]] = [:]
+    private var result = Result()
     /// The bytes of frames in the original and in the new file.
     private var counts = (old: 0, new: 0)
 
@@ -29,20 +36,20 @@ final class GIFDifference {
     }
 
     private init(_ session: RewriteSession, _ screen: GIFScanner.Screen) {
-        (self.session, self.screen) = (session, screen)
+        self.session = session
         global = screen.globalPalette.map { GIFStoredFrameReader.colors($0, of: session.source) }
         repacker = GIFFramePacker(session, globalPalette: screen.globalPalette)
         canvas = FrameCanvas(width: screen.canvas.width, height: screen.canvas.height, mayHaveHoles: true)
         original = canvas.source
     }
 
-    /// Returns the new bytes of images and graphic controls, by position; nil if the frames do not become smaller.
+    /// Returns the new frames; nil if they are not smaller.
     ///
     /// - Parameter start: the position of the first block.
     /// - Throws: `.limitExceeded`, `.corrupt`, `.truncated`.
     static func replacements(
         _ session: RewriteSession, _ screen: GIFScanner.Screen, from start: Int
-    ) throws(CoderError) -> [Int: [UInt8]]? {
+    ) throws(CoderError) -> Result? {
         guard try isServed(session, screen, from: start) else { return nil }
         let (source, limits) = (session.source, session.limits)
         let area = screen.canvas.width * screen.canvas.height
@@ -70,7 +77,7 @@ final class GIFDifference {
             pending = frame
         }
         guard let pending, let difference, try difference.encode(pending, hasNext: false) else { return nil }
-        return difference.counts.new < difference.counts.old ? difference.replaced : nil
+        return difference.counts.new < difference.counts.old ? difference.result : nil
     }
 
     /// Whether a file is an animation of known blocks whose canvas has the declared size.
@@ -134,8 +141,8 @@ final class GIFDifference {
             best = form
         }
         guard let best else { return false }
-        for place in frame.controls { replaced[place] = [] }
-        replaced[frame.block.range.lowerBound] = best.bytes
+        for place in frame.controls { result.replaced[place] = [] }
+        result.replaced[frame.block.range.lowerBound] = best.bytes
         counts.old += old + 8 * frame.controls.count
         counts.new += best.bytes.count
         if chosen.disposal == .previous { return true }
@@ -173,6 +180,12 @@ final class GIFDifference {
         _ rect: ChangedRect, _ frame: GIFStoredFrame, _ disposal: Disposal
     ) throws(CoderError) -> Form? {
         guard let exact = GIFExactPalette(canvas, in: rect) else { return nil }
+        if let colors = global, colors.count < 256, exact.lacksRoom(in: colors) {
+            // Once for the file, and cheaper than a palette for each frame.
+            global = colors + [UInt32](repeating: 0xFF00_0000, count: colors.count)
+            result.addedColors += colors.count
+            counts.new += 3 * colors.count
+        }
         var best: Form?
         for palette in exact.choices(global) {
             FrameIndexer.exact(&canvas, in: rect, palette.table)

@@ -27,6 +27,14 @@ struct GIFExactPalette {
         (used, self.needsSkip) = (table.colors, needsSkip)
     }
 
+    /// Whether a global palette has all colors of the changed pixels, but no free entry for an index that draws nothing.
+    func lacksRoom(in global: [UInt32]) -> Bool {
+        if !needsSkip { return false }
+        let table = ColorTable(global)
+        let indices = Set(used.map { table.index(of: $0) })
+        return !indices.contains(nil) && indices.count == global.count
+    }
+
     /// The palettes that may be the best, the global one first.
     func choices(_ global: [UInt32]?) -> [FramePalette] {
         var found: [FramePalette] = []

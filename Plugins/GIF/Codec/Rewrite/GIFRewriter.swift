@@ -40,18 +40,12 @@ private struct GIFRewriting {
     let session: RewriteSession
     let edit: GIFMetadataEdit
     let packer: GIFFramePacker?
-    /// By position: the new bytes of images and graphic controls; nil to pack each image alone.
-    let frames: [Int: [UInt8]]?
+    /// The new frames; nil to pack each image alone.
+    let frames: GIFDifference.Result?
 
     /// - Parameter start: the position of the first block, behind the logical screen.
     func write(from start: Int) throws(CoderError) {
-        // Extensions need version 89a.
-        if edit.addsExtensions || frames != nil {
-            try session.sink.write(Array("GIF89a".utf8))
-            try copy(6..<start)
-        } else {
-            try copy(0..<start)
-        }
+        try writeScreen(upTo: start)
         var hasBegun = false
         var walk = GIFBlockWalk(session.source, from: start, host: session.host)
         while let block = try walk.next() {
@@ -61,7 +55,7 @@ private struct GIFRewriting {
                 for bytes in edit.added { try session.sink.write(bytes) }
             }
             for bytes in edit.extensions(at: block.range.lowerBound) { try session.sink.write(bytes) }
-            if let bytes = frames?[block.range.lowerBound] {
+            if let bytes = frames?.replaced[block.range.lowerBound] {
                 try session.sink.write(bytes)
             } else if frames == nil, let bytes = try packer?.packed(block) {
                 try session.sink.write(bytes)
@@ -75,6 +69,20 @@ private struct GIFRewriting {
         }
         if let warning = walk.warning { session.host.warn(warning) }
         if edit.keepsTail { try copy(walk.position..<session.source.available) }
+    }
+
+    /// Writes the signature, the logical screen and the global palette (GIF89a specification, sections 17 … 19).
+    private func writeScreen(upTo start: Int) throws(CoderError) {
+        // Extensions need version 89a.
+        let isNew = edit.addsExtensions || frames != nil
+        var head = isNew ? Array("GIF89a".utf8) : session.source.bytes(0..<6)
+        head += session.source.bytes(6..<13)
+        let added = frames?.addedColors ?? 0
+        // The lowest three bits: twice the number of entries for each step. It doubles at most until 256.
+        if added > 0 { head[10] = head[10] & ~7 | UInt8(FramePalette.bits((start - 13) / 3 + added) - 1) }
+        try session.sink.write(head)
+        try copy(13..<start)
+        if added > 0 { try session.sink.write([UInt8](repeating: 0, count: 3 * added)) }
     }
 
     private func copy(_ range: Range<Int>) throws(CoderError) {
