@@ -8,6 +8,8 @@ struct PCXColors {
     let format: PixelFormat
     /// Red, green and blue of each index; empty if the samples are values.
     private var palette: [UInt8] = []
+    /// The position of a palette behind the pixels; nil if there is none.
+    private(set) var paletteStart: Int?
 
     /// The 16 colors of the first adapters, for files without a palette.
     private static let standard: [UInt8] = [
@@ -28,6 +30,7 @@ struct PCXColors {
         case (8, 1):
             if let colors = try Self.tail(session) {
                 palette = colors
+                paletteStart = session.source.available - 769
                 format = .rgb8
             } else {
                 guard paletteKind == 2 else { throw .truncated("the palette behind the pixels is missing") }

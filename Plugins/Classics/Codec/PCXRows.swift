@@ -33,6 +33,12 @@ struct PCXRows: StoredRows {
             session.host.warn("rows of \(planeBytes) bytes are too short: their last pixels are black")
         }
         input = RowInput(source: session.source, offset: Self.headerBytes)
+        if let start = colors.paletteStart {
+            // Pixels of a file that is cut may look like a palette.
+            let count = planeBytes * colors.planes * size.height
+            let end = try PCXRuns.end(of: count, from: Self.headerBytes, to: start, isPacked: isPacked, session)
+            guard end != nil else { throw .truncated("the palette behind the pixels is missing") }
+        }
         info = ImageInfo(size: size, nativeFormat: colors.format, bitDepth: colors.bitDepth, decodesRows: true)
     }
 
@@ -53,7 +59,7 @@ struct PCXRows: StoredRows {
             var after = run
             try input.read(upTo: 2 * count + 64) { [run] bytes in
                 after = run
-                return Self.fill(&stored, from: bytes, &after)
+                return PCXRuns.fill(&stored, from: bytes, &after)
             }
             run = after
         } else {
@@ -62,31 +68,5 @@ struct PCXRows: StoredRows {
             }
         }
         colors.put(stored, planeBytes: planeBytes, width: info.size.width, into: &row)
-    }
-
-    /// Fills a row from runs and returns the number of used bytes; nil if bytes are missing.
-    private static func fill(_ row: inout [UInt8], from bytes: RawSpan, _ run: inout (value: UInt8, left: Int)) -> Int?
-    {
-        var (at, place) = (0, 0)
-        while place < row.count {
-            if run.left == 0 {
-                guard at < bytes.byteCount else { return nil }
-                let code = bytes.byte(at: at)
-                at += 1
-                if code < 0xc0 {
-                    row[place] = code
-                    place += 1
-                    continue
-                }
-                guard at < bytes.byteCount else { return nil }
-                run = (bytes.byte(at: at), Int(code & 63))
-                at += 1
-            }
-            let count = min(run.left, row.count - place)
-            for index in place..<place + count { row[index] = run.value }
-            place += count
-            run.left -= count
-        }
-        return at
     }
 }
