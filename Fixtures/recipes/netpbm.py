@@ -129,7 +129,7 @@ def bad():
 
     return [
         ("unknown-magic.ppm", b"P8\n13 9\n255\n" + body, "P8 does not exist", "unrecognizedFormat"),
-        ("float-map.pfm", b"PF\n1 1\n-1.0\n" + bytes(12), "a float map is another format", ["noCoder", "unrecognizedFormat"]),
+        ("half-map.phm", b"PH\n1 1\n-1.0\n" + bytes(6), "a map of half-precision floats is another format", ["noCoder", "unrecognizedFormat"]),
         ("width-zero.ppm", b"P6\n0 9\n255\n" + body, "width 0", "corrupt"),
         ("height-zero.ppm", b"P6\n13 0\n255\n" + body, "height 0", "corrupt"),
         ("width-negative.ppm", b"P6\n-13 9\n255\n" + body, "a sign is no digit", "corrupt"),

@@ -31,10 +31,11 @@ extension FuzzTarget {
         Format("bmp", cost: 2, BitmapMutator()),
         Format("tiff", cost: 3, TIFFMutator(), splicer: Splicer(DirectoryMutator())),
         Format("qoi", cost: 2, PiecesMutator(headBytes: 14)), Format("tga", cost: 2, PiecesMutator(headBytes: 18)),
-        Format("pfm", cost: 2, PiecesMutator(headBytes: 16)), Format("hdr", cost: 2, PiecesMutator(headBytes: 64)),
+        Format("pfm", cost: 2, PiecesMutator(headBytes: 16)),
+        Format("hdr", cost: 2, PiecesMutator(headBytes: 64, endingWith: "-Y ")),
         Format("pcx", cost: 2, PiecesMutator(headBytes: 128)), Format("sgi", cost: 2, PiecesMutator(headBytes: 512)),
         Format("ras", cost: 2, PiecesMutator(headBytes: 32)), Format("wbmp", cost: 2, PiecesMutator(headBytes: 4)),
-        Format("xbm", cost: 2, PiecesMutator(headBytes: 90)), Format("xpm", cost: 2, PiecesMutator(headBytes: 40)),
+        Format("xbm", cost: 2, LinesMutator()), Format("xpm", cost: 2, LinesMutator()),
         Format("ico", cost: 2, PiecesMutator(headBytes: 22)), Format("icons", cost: 2, PiecesMutator(headBytes: 22)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("dds", cost: 2, PiecesMutator(headBytes: 148)),
@@ -52,7 +53,8 @@ extension FuzzTarget {
         let id = identifier(format.name)
         return FuzzTarget(
             format.name, coder: id, cost: format.cost,
-            seeds: { Seeds.images(of: id) + Seeds.found(format.name) }, mutator: format.mutator
+            seeds: { Seeds.images(of: id) + Seeds.handmade(format.name) + Seeds.found(format.name) },
+            mutator: format.mutator
         ) { bytes throws(Finding) in
             let answer = try Decoding.decode(bytes, forcing: id)
             // Only sometimes: it doubles the cost.

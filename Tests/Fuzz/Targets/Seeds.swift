@@ -43,6 +43,17 @@ package enum Seeds {
 }
 
 extension Seeds {
+    /// Small files of formats that have no fixtures.
+    static func handmade(_ name: String) -> [[UInt8]] {
+        func pixels(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 2) } }
+        switch name {
+        case "wbmp": return [[0, 0, 13, 7] + pixels(14), [0, 0, 0x81, 0, 4] + pixels(64)]
+        case "hdr": return [Array("#?RADIANCE\n\n-Y 8 +X 7\n".utf8) + pixels(8 * 7 * 4)]
+        case "pfm": return [Array("PF\n3 4\n-1.0\n".utf8) + pixels(3 * 4 * 12)]
+        default: return []
+        }
+    }
+
     /// Two small images, one with alpha, that an encoder of the format writes; none for formats without such an encoder.
     static func written(as format: ImageFormat) -> [[UInt8]] {
         [(PixelSize(31, 17), PixelFormat.rgb8), (PixelSize(9, 7), .rgba8)].compactMap { size, pixels in

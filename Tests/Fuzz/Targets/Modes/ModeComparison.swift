@@ -81,7 +81,7 @@ extension FuzzTarget {
             "modes-\(format.name)", coder: id, cost: format.cost,
             seeds: {
                 let written = Seeds.written(as: format.name == "heif" ? "heic" : ImageFormat(format.name))
-                let files = Seeds.images(of: id, onlyValid: true) + written
+                let files = Seeds.images(of: id, onlyValid: true) + Seeds.handmade(format.name) + written
                 let container = format.mutator as? any PartsMutator
                 let rich = container.map { MetadataSeeds.added(to: files, $0) } ?? []
                 return files + rich + Seeds.found(format.name) + Seeds.found("modes-\(format.name)")
