@@ -98,6 +98,16 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("pfm", Array("Pf\n1 4294967296\n-1\n".utf8)), ("wbmp", [0, 0, 13, 0x90, 0x80, 0x80, 0x80, 0]),
+            ("xbm", Array("#define a_width 4294967296\n#define a_height 1\nchar a_bits[] = { 0 };".utf8)),
+            ("xpm", Array("/* XPM */ {\"4294967296 1 1 1\", \"a c red\", \"a\"};".utf8)),
+        ] as [(String, [UInt8])])
+    func `refuse sides of more than 32 bits`(name: String, bytes: [UInt8]) {
+        #expect(error(name, bytes)?.code == .corrupt)
+    }
+
     // MARK: One format
 
     @Test func `QOI states linear light`() throws {

@@ -41,7 +41,9 @@ extension PixelSize {
     /// - Parameter bits: the largest number of bits of a pixel, stored or decoded.
     static func checked(_ width: Int, _ height: Int, bits: Int, at offset: Int) throws(CoderError) -> PixelSize {
         let size = PixelSize(width, height)
-        guard width > 0, height > 0, let area = size.area, area <= (Int.max / 2 - (1 << 40)) / bits else {
+        guard width > 0, height > 0, max(width, height) <= Int(UInt32.max), let area = size.area,
+            area <= (Int.max / 2 - (1 << 40)) / bits
+        else {
             throw .corrupt("invalid image size \(size)", at: offset)
         }
         return size

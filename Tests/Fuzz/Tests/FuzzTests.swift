@@ -62,11 +62,11 @@ extension CommandResult {
 
     /// The cases are splices of two valid files, files with added metadata, and damaged files.
     @Test func `every format gives the same results in this process and in a worker`() throws {
-        let result = try Driver.run(["modes", "--count", "800", "--seed", "6"])
+        let result = try Driver.run(["modes", "--count", "2000", "--seed", "6"])
 
         print(result.stdout)
         #expect(result.status == 0, "\(result.findings)")
-        #expect(try #require(result.table.last)[1] == "800 cases")
+        #expect(try #require(result.table.last)[1] == "2000 cases")
         for row in result.table where row[0] != "total" {
             // A fifth is decoded: containers that are refused at once would compare only error messages.
             let (decoded, refused) = (number(row[2]), number(row[3]))
