@@ -86,7 +86,7 @@ import Testing
         let extra: [UInt8] = Array("icl8".utf8) + [0, 0, 0, 9, 1]
         var file = bytes + extra
         for index in 0..<4 { file[4 + index] = UInt8(truncatingIfNeeded: file.count >> (24 - 8 * index)) }
-        let decoder = IconDecoder(DecoderSession(source: ByteSource(file), host: host.services()))
+        let decoder = IconDecoder(DecoderSession(source: ByteSource(file), host: try host.services()))
         #expect(try decoder.readHeader().size == PixelSize(64, 64))
         #expect(host.warnings == ["images with the colors of a fixed palette are left out: icl8"])
     }

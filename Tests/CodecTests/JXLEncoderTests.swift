@@ -48,7 +48,7 @@ import Testing
     }
 
     private static let formats: [PixelFormat] = [
-        .gray8, PixelFormat(.grayAlpha), .rgb8, .rgba8, PixelFormat(.rgba, alpha: .premultiplied), .rgb16, .rgba16,
+        .gray8, PixelFormat(.grayAlpha), .rgb8, .rgba8, .rgb16, .rgba16,
         PixelFormat(.gray, bits: 16), PixelFormat(.rgb, bits: 32, numeric: .float),
     ]
 

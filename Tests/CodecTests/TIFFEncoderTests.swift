@@ -165,7 +165,8 @@ import Testing
         }
         let iptc = try #require(blobs.first { $0.kind == .iptc }).bytes
         #expect(result.blobs.first { $0.kind == .iptc }?.bytes == iptc)
-        let exif = try #require(TIFFStructure(try #require(result.blobs.first { $0.kind == .exif }).bytes))
+        let stored = try #require(result.blobs.first { $0.kind == .exif })
+        let exif = try #require(TIFFStructure(stored.bytes))
         #expect(exif.field(271, in: exif.first)?.count == 6)
         let camera = try #require(exif.number(34_665, in: exif.first))
         #expect(exif.field(37_500, in: camera)?.count == 10)

@@ -24,7 +24,8 @@ public final class JXLEncoder: ImageEncoder {
         let hasAlpha = native.hasTransparency
         let isGray = native.channels == .gray || native.channels == .grayAlpha
         let channels: PixelFormat.Channels = isGray ? (hasAlpha ? .grayAlpha : .gray) : (hasAlpha ? .rgba : .rgb)
-        return [PixelFormat(channels, bits: native.bits, numeric: native.numeric, alpha: hasAlpha ? native.alpha : nil)]
+        // libjxl 0.7 ends the process if alpha is premultiplied.
+        return [PixelFormat(channels, bits: native.bits, numeric: native.numeric, alpha: hasAlpha ? .straight : nil)]
     }
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {

@@ -55,7 +55,6 @@ int32_t jxl_shim_encoder_begin(jxl_shim_encoder *encoder, const jxl_shim_setting
     info.num_extra_channels = has_alpha;
     info.alpha_bits = has_alpha ? info.bits_per_sample : 0;
     info.alpha_exponent_bits = has_alpha ? info.exponent_bits_per_sample : 0;
-    info.alpha_premultiplied = has_alpha && settings->is_premultiplied;
     info.orientation = (JxlOrientation)settings->orientation;
     info.uses_original_profile = settings->is_lossless != 0;
     if (settings->is_animated) {
@@ -70,7 +69,6 @@ int32_t jxl_shim_encoder_begin(jxl_shim_encoder *encoder, const jxl_shim_setting
         JxlEncoderInitExtraChannelInfo(JXL_CHANNEL_ALPHA, &alpha);
         alpha.bits_per_sample = info.bits_per_sample;
         alpha.exponent_bits_per_sample = info.exponent_bits_per_sample;
-        alpha.alpha_premultiplied = info.alpha_premultiplied;
         if (JxlEncoderSetExtraChannelInfo(library, 0, &alpha) != JXL_ENC_SUCCESS) return 1;
     }
     if (JxlEncoderGetRequiredCodestreamLevel(library) == 10 &&

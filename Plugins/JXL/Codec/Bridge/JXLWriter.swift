@@ -29,7 +29,7 @@ internal import JXLShim
         var raw = jxl_shim_settings(
             width: UInt32(info.size.width), height: UInt32(info.size.height), channels: UInt32(format.channels.count),
             sample: PixelMemory.sample(format), orientation: UInt32((info.orientation ?? .up).rawValue),
-            is_premultiplied: format.alpha == .premultiplied ? 1 : 0, is_lossless: settings.isLossless ? 1 : 0,
+            is_lossless: settings.isLossless ? 1 : 0,
             is_progressive: settings.isProgressive ? 1 : 0, is_animated: settings.isAnimated ? 1 : 0,
             has_boxes: hasBoxes ? 1 : 0, effort: UInt32(settings.effort), speed: UInt32(settings.decodingSpeed),
             ticks: settings.isAnimated ? UInt32(settings.ticks) : 1, loops: UInt32(clamping: settings.loops),

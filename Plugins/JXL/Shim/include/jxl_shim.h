@@ -132,7 +132,7 @@ typedef struct jxl_shim_settings {
     uint32_t width, height;
     uint32_t channels, sample;     /* as in jxl_shim_pixels                        */
     uint32_t orientation;
-    uint32_t is_premultiplied, is_lossless, is_progressive, is_animated, has_boxes;
+    uint32_t is_lossless, is_progressive, is_animated, has_boxes;
     uint32_t effort;               /* 1 ... 9                                      */
     uint32_t speed;                /* decoding speed, 0 ... 4                      */
     uint32_t ticks;                /* of a second                                  */
