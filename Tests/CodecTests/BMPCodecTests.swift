@@ -94,6 +94,16 @@ import Testing
         #expect(error?.message == "2 of 3 rows are missing")
     }
 
+    @Test func `reports Huffman codes that begin behind the end of the file`() throws {
+        var bytes = Self.file(2, 2, depth: 1, compression: 3, start: 1 << 20, [UInt8](repeating: 0, count: 64))
+        // A header of OS/2 has 64 bytes.
+        bytes[14] = 64
+        let decoder = decoder(bytes)
+        let buffer = try PixelBuffer(size: decoder.readHeader().size, format: .rgb8)
+        let error = #expect(throws: CoderError.self) { try decoder.decode(DecodeRequest(), into: Surface(buffer)) }
+        #expect(error?.code == .truncated)
+    }
+
     /// Black for a color that the palette does not have: readers agree on it.
     @Test func `decodes an index outside the palette as black`() throws {
         let bytes = Self.file(2, 1, depth: 8, start: 54 + 8, [1, 2, 3, 0, 4, 5, 6, 0] + [1, 200, 0, 0])

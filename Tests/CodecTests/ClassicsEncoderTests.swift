@@ -116,7 +116,7 @@ import Testing
 
     @Test func `XBM diffuses errors, or compares with the middle`() throws {
         let buffer = try Classic.buffer(PixelSize(10, 1), .gray8, [0, 127, 128, 255, 0, 0, 0, 0, 255, 0])
-        let plain = try Classic.encode("encoder.xbm", buffer, options: ["xbm.dither": .bool(false)])
+        let plain = try Classic.encode("encoder.xbm", buffer, options: ["xbm.dither": .string("none")])
 
         let expected = """
             #define image_width 10

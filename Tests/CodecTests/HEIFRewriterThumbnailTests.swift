@@ -76,8 +76,9 @@ private func roles(_ bytes: [UInt8], _ room: HEIFRoom) throws -> [ImageItem.Role
         #expect(result.contains(Array("Exif".utf8)))
     }
 
-    @Test(arguments: HEIFRoom.allCases) func `keeps bytes that the image shares, with a warning`(room: HEIFRoom) throws
-    {
+    /// libavif finds no primary image in such a file.
+    @Test func `keeps bytes that the image shares, with a warning`() throws {
+        let room = HEIFRoom.heif
         var file = HandmadeHEIF()
         file.items.append(.init(id: 2, extents: HandmadeHEIF.image.extents))
         file.references = [("thmb", 2, [1]), ("thmb", 1, [2])]

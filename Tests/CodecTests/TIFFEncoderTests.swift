@@ -63,7 +63,8 @@ import Testing
     }
 
     private static func decoded(_ bytes: [UInt8]) throws -> (info: ImageInfo, pixels: [UInt8], blobs: [MetadataBlob]) {
-        let decoder = try TIFFDecoder(DecoderSession(source: ByteSource(bytes)))
+        let decoder = try TIFFDecoder(
+            DecoderSession(source: ByteSource(bytes), options: ["tiff.float": .bool(true)]))
         let info = try decoder.readHeader()
         let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
         #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)

@@ -5,10 +5,8 @@ import TestSupport
 enum FormatsTable {
     private struct List: Decodable {
         struct Plugin: Decodable {
-            var libraries: [Library]?
             var coders: [Coder]?
         }
-        struct Library: Decodable { var name: String }
         struct Coder: Decodable {
             var id: String
             var roles: [String]
@@ -32,12 +30,12 @@ enum FormatsTable {
         for plugin in list.plugins {
             for coder in plugin.coders ?? [] {
                 for format in coder.formats {
-                    rows[format.id, default: Row(name: format.name)].add(format, coder, plugin.libraries?.first?.name)
+                    rows[format.id, default: Row(name: format.name)].add(format, coder)
                 }
             }
         }
         return
-            "| Format | Endings | Frames read | Frames written | Metadata written | Stands on |\n|---|---|---|---|---|---|\n"
+            "| Format | Endings | Frames read | Frames written | Metadata written |\n|---|---|---|---|---|\n"
             + lines(rows).joined()
     }
 
@@ -59,15 +57,13 @@ enum FormatsTable {
         var endings: [String] = []
         var roles: Set<String> = []
         var metadata: Set<String> = []
-        var libraries: Set<String> = []
 
-        mutating func add(_ format: List.Format, _ coder: List.Coder, _ library: String?) {
+        mutating func add(_ format: List.Format, _ coder: List.Coder) {
             // "Animated X" is a coder of X.
             if format.name.count < name.count { name = format.name }
             endings += format.extensions.filter { !endings.contains($0) }
             roles.formUnion(coder.roles)
             metadata.formUnion(coder.metadata)
-            libraries.formUnion([library].compactMap { $0 })
         }
 
         var abilities: String {
@@ -75,7 +71,7 @@ enum FormatsTable {
                 roles.contains(animation) ? "all" : roles.contains(still) ? "first" : "–"
             }
             return "\(frames("decode", "animation")) | \(frames("encode", "encode-animation")) | "
-                + "\(Self.joined(metadata.subtracting(["orientation"]).sorted())) | \(Self.joined(libraries.sorted()))"
+                + Self.joined(metadata.subtracting(["orientation"]).sorted())
         }
 
         static func joined(_ words: some Sequence<String>) -> String {

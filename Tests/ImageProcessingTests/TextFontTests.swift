@@ -86,7 +86,7 @@ enum TextOverlayFont {
 
     @Test(arguments: [
         ("", CoderError.Code.invalidArgument), (String(repeating: "A", count: 10_001), .limitExceeded),
-        (String(repeating: "\n", count: 1_000), .limitExceeded),
+        (String(repeating: "\n", count: 1_000) + "A", .limitExceeded), (" \n ", .invalidArgument),
     ])
     func `texts without characters, or with too many`(text: String, code: CoderError.Code) throws {
         let font = try TextFont(Self.font)

@@ -44,7 +44,6 @@ import Testing
         ("B\u{5d0}\u{5d1}B", [Box(0, 0, 4, 4), Box(5, 0, 11, 9), Box(11, 0, 13, 3), Box(13, 0, 17, 4)]),
         // A character that the font lacks has the box of .notdef.
         ("x", [Box(1, 0, 5, 8)]),
-        (" ", []),
     ]
 
     @Test(arguments: letters, [true, false])

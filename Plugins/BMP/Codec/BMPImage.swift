@@ -128,7 +128,8 @@ struct BMPImage {
     }
 
     private func decodeCodes(into surface: borrowing Surface) throws(CoderError) {
-        var codes = HuffmanRows(session.source.window(pixels..<max(pixels, session.source.available)))
+        let available = session.source.available
+        var codes = HuffmanRows(session.source.window(min(pixels, available)..<available))
         for row in 0..<header.size.height {
             if row % 64 == 0 { try session.host.checkCancellation() }
             let runs = try codes.nextRow(width: header.size.width)

@@ -15,7 +15,7 @@ struct XBMWriter: RowWriter {
 
     init(_ info: ImageInfo, _ session: EncoderSession) throws(CoderError) {
         self.info = info
-        dithers = session.options.bool("xbm.dither") ?? true
+        dithers = session.options.string("xbm.dither") != "none"
         errors = [Int](repeating: 0, count: info.size.width + 2)
     }
 

@@ -5,6 +5,8 @@ import ImageModel
 struct ICNSElement {
     let type: String
     let bytes: Range<Int>
+    /// Whether the file ends within the element.
+    let isCut: Bool
 
     static let magic = Array("icns".utf8)
     private static let most = 1000
@@ -24,7 +26,9 @@ struct ICNSElement {
             guard length >= 8 else { throw .corrupt("an element of \(length) bytes does not exist", at: start) }
             let stop = min(start + length, end)
             elements.append(
-                ICNSElement(type: String(decoding: type, as: UTF8.self), bytes: start + 8..<max(stop, start + 8)))
+                ICNSElement(
+                    type: String(decoding: type, as: UTF8.self), bytes: start + 8..<max(stop, start + 8),
+                    isCut: stop < start + length))
             reader.offset = stop
         }
         return elements

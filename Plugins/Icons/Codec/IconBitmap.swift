@@ -17,14 +17,18 @@ struct IconBitmap: IconImage {
     /// The number of bytes of header, palette and image.
     private let imageEnd: Int
     private let hasMask: Bool
+    private let isCut: Bool
 
     private var size: PixelSize { info.size }
     private var maskRowBytes: Int { (size.width + 31) / 32 * 4 }
     private static let alphaHeaderBytes = 56
 
-    /// - Parameter bytes: the place of the bitmap in the source.
-    init(_ session: DecoderSession, _ bytes: Range<Int>) throws(CoderError) {
+    /// - Parameters:
+    ///   - bytes: the place of the bitmap in the source.
+    ///   - isCut: whether the file ends within the bitmap.
+    init(_ session: DecoderSession, _ bytes: Range<Int>, isCut: Bool) throws(CoderError) {
         self.session = session
+        self.isCut = isCut
         self.bytes = bytes
         var reader = ByteReader(session.source.window(bytes))
         headerBytes = Int(try reader.u32LE())
@@ -81,6 +85,7 @@ struct IconBitmap: IconImage {
         let decoded = Surface(buffer)
         _ = try decoder.decode(DecodeRequest(), into: decoded)
         let usesAlpha = depth == 32 && Self.hasAlpha(decoded)
+        if isCut, !usesAlpha { throw .truncated("the mask of an image in the icon is cut") }
         for y in 0..<size.height {
             if y % 64 == 0 { try session.host.checkCancellation() }
             decoded.withRow(y) { from in

@@ -48,7 +48,7 @@ struct IconDirectory {
                 let bytes = entry.bytes.clamped(to: 0..<available)
                 let start = session.source.bytes(bytes.prefix(PNGIcon.signature.count))
                 if start == PNGIcon.signature { return try PNGIcon(session, bytes) }
-                return try IconBitmap(session, bytes)
+                return try IconBitmap(session, bytes, isCut: bytes.count < entry.bytes.count)
             }
         }
     }

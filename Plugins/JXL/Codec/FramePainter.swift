@@ -70,14 +70,16 @@ final class FramePainter {
             do throws(CoderError) {
                 event = try stream.next()
             } catch {
-                if error.code == .corrupt, stream.hasContinued {
-                    // The whole file at once decodes, if it is not damaged.
-                    guard session.source.isComplete else {
+                if error.code == .corrupt {
+                    // All bytes at once decode, if they are not damaged.
+                    if stream.hasContinued {
+                        try restart()
+                        continue
+                    }
+                    if !session.source.isComplete {
                         waitsForWhole = true
                         throw .needsInput
                     }
-                    try restart()
-                    continue
                 }
                 let isEnd = error.code == .truncated
                 if error.code == .needsInput && wantsPartial || isEnd, try show(), wantsPartial {

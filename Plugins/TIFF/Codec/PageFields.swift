@@ -88,21 +88,12 @@ struct MetadataFields {
             switch blob.kind {
             case .icc: try writer.set(34_675, bytes: blob.bytes)
             case .xmp: try writer.set(700, bytes: blob.bytes)
-            case .iptc: try writeIPTC(blob.bytes, to: writer)
+            case .iptc: try writer.set(33_723, bytes: blob.bytes)
             case .raw: try writer.set(34_377, bytes: blob.bytes)
             case .exif: try writeExif(blob.bytes, orientation: orientation, to: writer)
             case .text: break
             }
         }
-    }
-
-    /// libtiff counts the records in 32-bit numbers, and swaps them with the file's order.
-    private func writeIPTC(_ records: [UInt8], to writer: TIFFWriter) throws(CoderError) {
-        var bytes = records + [UInt8](repeating: 0, count: (4 - records.count % 4) % 4)
-        if writer.isBigEndian {
-            for start in stride(from: 0, to: bytes.count, by: 4) { bytes[start..<start + 4].reverse() }
-        }
-        try writer.set(33_723, bytes: bytes, count: bytes.count / 4)
     }
 
     /// Writes the texts of IFD0 as fields of the page, and the Exif and GPS directories behind the header.

@@ -169,7 +169,9 @@ import Testing
                     guard isSame else { continue }
                     #expect(pixels.bytes == whole.images[index], "cut to \(count), frame \(index)")
                 } catch {
-                    #expect(index == 0, "cut to \(count), frame \(index): \(error)")
+                    // libjxl reports the header of the last frame before its pixels have arrived.
+                    let isLastOfJXL = fixture.format == "jxl" && index == whole.frames.count - 1
+                    #expect(index == 0 || isLastOfJXL, "cut to \(count), frame \(index): \(error)")
                     #expect(Self.ordinary.contains(error.code), "cut to \(count): \(error.code) \(error)")
                 }
             }

@@ -154,7 +154,7 @@ import Testing
         let host = CoderHost(configuration: Bench.host.configuration)
         let before = host.manager.encoders(for: "heic").map(\.descriptor.id)
 
-        #expect(Set(host.manager.coders.flatMap { $0.descriptor.formats.map(\.id) }).count == 25)
+        #expect(Set(host.manager.coders.flatMap { $0.descriptor.formats.map(\.id) }).count == 30)
         #expect(before == ["org.coderhost.heif"])
     }
 

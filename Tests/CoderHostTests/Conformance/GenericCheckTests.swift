@@ -10,7 +10,7 @@ import Testing
 @Suite struct `Generic coder check` {
     static let stills = Fixture.valid.filter { ($0.expect?.frameCount ?? 1) == 1 }
     /// Formats that only decode.
-    static let decodeOnly: Set<ImageFormat> = ["pcx", "sgi", "ras", "xpm", "dds"]
+    static let decodeOnly: Set<ImageFormat> = ["pcx", "sgi", "ras", "xpm", "dds", "cur", "icns"]
     /// Stills in formats that keep every image.
     static let kept = stills.filter { still in Bench.targets.contains { $0.format == still.format } }
     static let foreign = [
@@ -43,7 +43,10 @@ import Testing
         #expect(expect.bitDepth == nil || image.info.bitDepth == expect.bitDepth)
         #expect(expect.hasAlpha == nil || image.info.hasAlpha == expect.hasAlpha)
         #expect(expect.orientation == nil || image.info.orientation?.rawValue == expect.orientation)
-        #expect((expect.colorProfile == "icc") == (image.blob(.icc) != nil))
+        // Code points that describe the pixels, beside the profile of the original.
+        if !image.info.color.prefersCodePoints {
+            #expect((expect.colorProfile == "icc") == (image.blob(.icc) != nil))
+        }
         if let digest = expect.pixelSHA256 { #expect(try PixelHash.hex(image.pixels) == digest) }
     }
 
@@ -80,8 +83,9 @@ import Testing
         try #require(image.pixels.format.numeric == .unorm)
         let isDeep = image.pixels.format.bits > 8
         let isLossless = target.options.bool("lossless") == true
+        let isReduced = isDeep && isLossless && fixture.format != "jxl"
         var again = try Bench.passThrough(
-            image, fixture.format, options: isDeep && isLossless ? CoderOptions() : target.options)
+            image, fixture.format, options: isReduced ? CoderOptions() : target.options)
 
         #expect(again.format == fixture.format)
         #expect(again.info.frameCount == 1)
@@ -93,7 +97,7 @@ import Testing
         let (first, second) = (try image.seen(), try again.seen())
         #expect(first.size == second.size)
         // Sixteen bits are written with loss if the format stores fewer: 1.9 steps of 255 at the default quality.
-        let tolerance = isDeep && isLossless ? 1.9 : target.tolerance
+        let tolerance = isReduced ? 1.9 : target.tolerance
         #expect(first.visible.difference(second.visible) <= tolerance)
     }
 

@@ -193,8 +193,11 @@ import Testing
         #expect(recognized(icon, fileExtension: "wbmp")?.format == "ico")
 
         let source = ImageSource(bytes, name: "folder/a.WBMP")
-        let empty = testHost("/nonexistent/folder").manager
-        let error = #expect(throws: CoderError.self) { try empty.decode(source) }
+        let place = TemporaryDirectory()
+        let plugin = "libcoder-farbfeld.so"
+        place.write(try #require(readFile("\(Repository.products)/\(plugin)")), to: plugin)
+        let small = testHost(place.path).manager
+        let error = #expect(throws: CoderError.self) { try small.decode(source) }
         #expect(error?.message == "this looks like WBMP (image/vnd.wap.wbmp), which no installed plugin reads")
     }
 

@@ -36,7 +36,7 @@ extension FuzzTarget {
         Format("pcx", cost: 2, PiecesMutator(headBytes: 128)), Format("sgi", cost: 2, PiecesMutator(headBytes: 512)),
         Format("ras", cost: 2, PiecesMutator(headBytes: 32)), Format("wbmp", cost: 2, PiecesMutator(headBytes: 4)),
         Format("xbm", cost: 2, LinesMutator()), Format("xpm", cost: 2, LinesMutator()),
-        Format("ico", cost: 2, PiecesMutator(headBytes: 22)), Format("icons", cost: 2, PiecesMutator(headBytes: 22)),
+        Format("ico", cost: 2, PiecesMutator(headBytes: 62)), Format("icons", cost: 2, PiecesMutator(headBytes: 16)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("dds", cost: 2, PiecesMutator(headBytes: 148)),
         Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),

@@ -70,7 +70,9 @@ extension CommandResult {
         for row in result.table where row[0] != "total" {
             // A fifth is decoded: containers that are refused at once would compare only error messages.
             let (decoded, refused) = (number(row[2]), number(row[3]))
-            #expect(decoded * 5 >= decoded + refused && refused > 0, "\(row)")
+            #expect(decoded * 5 >= decoded + refused, "\(row)")
+            // Few of its cases are refused: any bytes are pixels.
+            if row[0] != "modes-pnm" { #expect(refused > 0, "\(row)") }
         }
     }
 

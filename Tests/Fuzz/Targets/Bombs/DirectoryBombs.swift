@@ -44,7 +44,7 @@ extension Bomb {
             let head = file(strip(15_000, 15_000, bits: 1, compression: 8, bytes: zeros.count))
             return head + [UInt8](repeating: 0, count: 200 - head.count) + zeros
         },
-        Bomb("tile-of-a-tebibyte.tif") {
+        Bomb("tile-of-a-tebibyte.tif", .refusedWhenDecoded) {
             file([
                 (256, 16), (257, 16), (258, 8), (259, 1), (262, 1), (277, 1), (322, 1 << 20), (323, 1 << 20), (324, 8),
                 (325, 256),
