@@ -61,7 +61,9 @@ package enum Decoding {
     private static func everything(of session: DecodeSession, _ limits: DecodeLimits) throws(CoderError) -> Answer {
         var sum = ByteSum()
         let size = session.info.size
-        guard size.width <= limits.maxSide, size.height <= limits.maxSide, size.area ?? .max <= limits.maxPixels else {
+        // The canvas of tiles may be larger: the decoded part is held against the limits.
+        let isWithin = size.width <= limits.maxSide && size.height <= limits.maxSide
+        guard session.info.regionCost == .tiles || isWithin && size.area ?? .max <= limits.maxPixels else {
             throw CoderError(.pluginFault, "an image of \(size) pixels in spite of the limits")
         }
         for blob in try session.metadata() {
