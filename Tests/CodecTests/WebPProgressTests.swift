@@ -51,21 +51,7 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         let decoder = try WebPDecoder(DecoderSession(source: source))
         let size = try decoder.readHeader().size
         let buffer = try PixelBuffer(size: size, format: .rgb8)
-        var next = 0
-        var isDone = false
-        while !isDone {
-            do throws(CoderError) {
-                switch try decoder.decode(DecodeRequest(wantsPartial: true), into: Surface(buffer)) {
-                case .complete: isDone = true
-                case .partial(let rect):
-                    #expect(rect.y >= next && rect.height > 0)
-                    next = rect.y + rect.height
-                }
-            } catch {
-                if error.code != .needsInput || source.isComplete { throw error }
-            }
-            if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
-        }
+        let next = try arrive(bytes, source, decoder, DecodeRequest(wantsPartial: true), into: buffer, step: step)
         #expect(next > 0, "no row was shown early")
         let whole = try WebPDecoder(DecoderSession(source: ByteSource(bytes)))
         _ = try whole.readHeader()
@@ -75,15 +61,11 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
         if isLossless { #expect(isEqual(buffer, try #require(image()))) }
     }
 
-    /// The planes of a reduction are used again and again; slices of other lengths must not change a sample.
-    @Test(arguments: [2, 3, 7, 100], [701, 6007]) func `is reduced as it arrives`(divisor: Int, step: Int) throws {
-        let bytes = try encoded(["effort": .integer(0)])
-        let size = PixelSize((1600 + divisor - 1) / divisor, (2600 + divisor - 1) / divisor)
-        let request = DecodeRequest(scaledSize: size, wantsPartial: true)
-        let source = ByteSource(bytes, arrived: 64)
-        let decoder = try WebPDecoder(DecoderSession(source: source))
-        _ = try decoder.readHeader()
-        let buffer = try PixelBuffer(size: size, format: .rgb8)
+    /// Decodes while bytes arrive, step by step; returns the end of the rows that were shown early.
+    private func arrive(
+        _ bytes: [UInt8], _ source: ByteSource, _ decoder: WebPDecoder, _ request: DecodeRequest,
+        into buffer: PixelBuffer, step: Int
+    ) throws -> Int {
         var (next, isDone) = (0, false)
         while !isDone {
             do throws(CoderError) {
@@ -98,6 +80,19 @@ private func isEqual(_ a: PixelBuffer, _ b: PixelBuffer) -> Bool {
             }
             if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
         }
+        return next
+    }
+
+    /// The planes of a reduction are used again and again; slices of other lengths must not change a sample.
+    @Test(arguments: [2, 3, 7, 100], [701, 6007]) func `is reduced as it arrives`(divisor: Int, step: Int) throws {
+        let bytes = try encoded(["effort": .integer(0)])
+        let size = PixelSize((1600 + divisor - 1) / divisor, (2600 + divisor - 1) / divisor)
+        let request = DecodeRequest(scaledSize: size, wantsPartial: true)
+        let source = ByteSource(bytes, arrived: 64)
+        let decoder = try WebPDecoder(DecoderSession(source: source))
+        _ = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: size, format: .rgb8)
+        let next = try arrive(bytes, source, decoder, request, into: buffer, step: step)
         #expect(next > 0, "no row was shown early")
         let whole = try WebPDecoder(DecoderSession(source: ByteSource(bytes)))
         _ = try whole.readHeader()

@@ -10,9 +10,7 @@ struct PCXRows: StoredRows {
     private let isPacked: Bool
     private let planeBytes: Int
     private var input: RowInput
-    private var stored: [UInt8] = []
-    /// A run that continues in the next row: its value and the number of bytes that are left.
-    private var run: (value: UInt8, left: Int) = (0, 0)
+    private var stored: RunRow
 
     private static let headerBytes = 128
 
@@ -33,6 +31,7 @@ struct PCXRows: StoredRows {
             session.host.warn("rows of \(planeBytes) bytes are too short: their last pixels are black")
         }
         input = RowInput(source: session.source, offset: Self.headerBytes)
+        stored = RunRow(count: planeBytes * colors.planes)
         if let start = colors.paletteStart {
             // Pixels of a file that is cut may look like a palette.
             let count = planeBytes * colors.planes * size.height
@@ -45,28 +44,16 @@ struct PCXRows: StoredRows {
     mutating func begin(atRow row: Int) -> Bool {
         guard row == 0 || !isPacked else { return false }
         input.offset = Self.headerBytes + row * planeBytes * colors.planes
-        run = (0, 0)
+        stored.restart()
         return true
     }
 
     mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
-        let count = planeBytes * colors.planes
-        var stored = self.stored
-        self.stored = []
-        if stored.isEmpty { stored = [UInt8](repeating: 0, count: count) }
-        defer { self.stored = stored }
         if isPacked {
-            var after = run
-            try input.read(upTo: 2 * count + 64) { [run] bytes in
-                after = run
-                return PCXRuns.fill(&stored, from: bytes, &after)
-            }
-            run = after
+            try stored.read(&input, runs: { PCXRuns.fill(&$0, from: $1, &$2) })
         } else {
-            try input.read(exactly: count) { bytes in
-                for at in 0..<count { stored[at] = bytes.byte(at: at) }
-            }
+            try stored.read(&input)
         }
-        colors.put(stored, planeBytes: planeBytes, width: info.size.width, into: &row)
+        colors.put(stored.bytes, planeBytes: planeBytes, width: info.size.width, into: &row)
     }
 }

@@ -14,8 +14,7 @@ struct SunRows: StoredRows {
     private let rowBytes: Int
     private let start: Int
     private var input: RowInput
-    private var stored: [UInt8] = []
-    private var run: (value: UInt8, left: Int) = (0, 0)
+    private var stored: RunRow
 
     init(_ session: DecoderSession) throws(CoderError) {
         var reader = ByteReader(session.source)
@@ -48,6 +47,7 @@ struct SunRows: StoredRows {
         rowBytes = (size.width * depth + 15) / 16 * 2
         start = reader.offset
         input = RowInput(source: session.source, offset: start)
+        stored = RunRow(count: rowBytes)
         info = ImageInfo(
             size: size, nativeFormat: depth > 8 || !palette.isEmpty ? .rgb8 : .gray8, bitDepth: depth == 1 ? 1 : 8,
             decodesRows: true)
@@ -56,28 +56,18 @@ struct SunRows: StoredRows {
     mutating func begin(atRow row: Int) -> Bool {
         guard row == 0 || !isPacked else { return false }
         input.offset = start + row * rowBytes
-        run = (0, 0)
+        stored.restart()
         return true
     }
 
     mutating func next(_ row: inout MutableRawSpan) throws(CoderError) {
-        var stored = self.stored
-        self.stored = []
-        if stored.isEmpty { stored = [UInt8](repeating: 0, count: rowBytes) }
-        defer { self.stored = stored }
         if isPacked {
-            var after = run
-            try input.read(upTo: 2 * rowBytes + 16) { [run] bytes in
-                after = run
-                return Self.fill(&stored, from: bytes, &after)
-            }
-            run = after
+            try stored.read(&input, runs: { Self.fill(&$0, from: $1, &$2) })
         } else {
-            try input.read(exactly: rowBytes) { bytes in
-                for at in 0..<bytes.byteCount { stored[at] = bytes.byte(at: at) }
-            }
+            try stored.read(&input)
         }
-        for x in 0..<info.size.width { put(stored, x, into: &row) }
+        let bytes = stored.bytes
+        for x in 0..<info.size.width { put(bytes, x, into: &row) }
     }
 
     /// Fills a row and returns the number of used bytes; nil if bytes are missing.
