@@ -32,8 +32,8 @@ build: setup ## build everything for release into .build/release (first build: a
 check: setup ## check format, file sizes, wording, links, figures and cases; builds nothing (10 seconds)
 	@.ci/check
 
-test: check ## check, build everything with its tests, run them, then the shared images (first time: about 16 minutes)
-	@[ -d .build/debug ] || echo "test: the first build takes about 10 minutes on two processors, the tests take 6"
+test: check ## check, build everything with its tests, run them, then the shared images (first time: about 25 minutes)
+	@[ -d .build/debug ] || echo "test: the first build takes about 14 minutes on two processors, the tests take 10"
 	swift build --build-tests --explicit-target-dependency-import-check error
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
 	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
