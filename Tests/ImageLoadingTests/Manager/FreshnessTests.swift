@@ -160,11 +160,11 @@ import Testing
 
     @Test func `revalidates a file in the background, too`() async throws {
         try await withServer { server, downloader async throws in
-            let (url, requests) = serve(server, "max-age=60, stale-while-revalidate=30")
+            let (url, requests) = serve(server, "max-age=6000, stale-while-revalidate=3000")
             let manager = manager(downloader, PlainCache())
             _ = try await manager.file(ImageRequest(url, http))
             await manager.finishStoring()
-            clock.advance(60)
+            clock.advance(6000)
             for _ in 0..<2 {
                 #expect(try await manager.file(ImageRequest(url, http)).response == nil)
                 await manager.finishStoring()
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [("max-age=60, stale-if-error=30", true), ("max-age=60", false)])
+    @Test(arguments: [("max-age=6000, stale-if-error=3000", true), ("max-age=6000", false)])
     func `returns a stale image instead of a server error only if permitted`(control: String, isUsed: Bool) async throws
     {
         try await withServer { server, downloader async throws in
@@ -181,10 +181,10 @@ import Testing
             let manager = manager(downloader, PlainCache())
             _ = try await manager.image(url, http)
             await manager.finishStoring()
-            clock.advance(60)
+            clock.advance(6000)
             let result = try? await manager.image(url, http)
             #expect((result != nil) == isUsed && requests.values.count == 2)
-            clock.advance(30)
+            clock.advance(3000)
             await #expect(throws: CoderError.self) { try await manager.image(url, http) }
         }
     }
