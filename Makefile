@@ -22,17 +22,18 @@ setup: # part of every other target; quick when nothing is missing
 
 run: setup ## set up, build the command and its plugins, convert images through every format (first build: about 3 minutes)
 	@[ -x .build/release/coderhost ] || echo "run: the first build takes about 3 minutes on two processors"
-	CODERHOST_LOCAL=1 swift build -c release
+	CODERHOST_LEAVE_OUT="$$(.ci/left-out)" CODERHOST_LOCAL=1 swift build -c release
 	@.ci/demonstrate
 
 build: setup ## build everything for release into .build/release (first build: about 6 minutes)
 	@[ -x .build/release/coderhost-fetch ] || echo "build: the first build takes about 6 minutes on two processors"
-	swift build -c release
+	CODERHOST_LEAVE_OUT="$$(.ci/left-out)" swift build -c release
 
 check: setup ## check format, file sizes, wording, links, figures and cases; builds nothing (10 seconds)
 	@.ci/check
 
 test: check ## check, build everything with its tests, run them, then the shared images (first time: about 25 minutes)
+	@.ci/setup --all
 	@[ -d .build/debug ] || echo "test: the first build takes about 14 minutes on two processors, the tests take 10"
 	swift build --build-tests --explicit-target-dependency-import-check error
 	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.

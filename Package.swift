@@ -44,59 +44,73 @@ let pluginLinkage: [LinkerSetting] = [
 let plainC: [LinkerSetting] =
     isDependency ? [] : [.unsafeFlags(["-nostartfiles", "-Xlinker", "-z", "-Xlinker", "now"])]
 
+/// The C libraries that this machine lacks, from `.ci/left-out`. SwiftPM caches this file by its environment.
+let missingLibraries = (Context.environment["CODERHOST_LEAVE_OUT"] ?? "").split(separator: " ").map(String.init)
+
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
-///
-/// - Parameters:
-///   - bases: the targets of other rooms on which it stands.
-///   - hasBoxes: whether the format is one of the ISO base media format.
-///   - hasPalettes: whether the encoder reduces colors.
-func room(
-    _ name: String, _ format: String, on bases: [String] = [], hasBoxes: Bool = false, hasPalettes: Bool = false,
-    libraries: [String] = []
-) -> (
-    product: Product, codec: Target.Dependency, targets: [Target]
-) {
-    let shim: [Target] =
-        libraries.isEmpty
-        ? []
-        : [
-            .target(
-                name: "\(name)Shim", path: "Plugins/\(name)/Shim",
-                linkerSettings: libraries.map { .linkedLibrary($0) })
-        ]
-    let codec = Target.target(
-        name: "\(name)Codec",
-        dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
-            + (hasPalettes ? ["Palettes"] : [])
-            + shim.map { .target(name: $0.name) }
-            + bases.map { .target(name: $0) },
-        path: "Plugins/\(name)/Codec", swiftSettings: lean)
-    let plugin = Target.target(
-        name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
-        path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: lean,
-        linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
-    return (
-        .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name]),
-        .target(name: codec.name), shim + [codec, plugin]
-    )
+struct Room {
+    let product: Product
+    let codec: Target.Dependency
+    let targets: [Target]
+
+    /// Describes a room, or leaves it out if a library is missing; `coderhost doctor` then lists its plugin as missing.
+    ///
+    /// - Parameters:
+    ///   - bases: the targets of other rooms on which it stands.
+    ///   - hasBoxes: whether the format is one of the ISO base media format.
+    ///   - hasPalettes: whether the encoder reduces colors.
+    ///   - libraries: the C libraries; `.ci/setup` installs them.
+    init?(
+        _ name: String, _ format: String, on bases: [String] = [], hasBoxes: Bool = false, hasPalettes: Bool = false,
+        libraries: [String] = []
+    ) {
+        guard missingLibraries.allSatisfy({ !libraries.contains($0) }) else { return nil }
+        let shim = Target.target(
+            name: "\(name)Shim", path: "Plugins/\(name)/Shim", linkerSettings: libraries.map { .linkedLibrary($0) })
+        let shims = libraries.isEmpty ? [] : [shim]
+        let codec = Target.target(
+            name: "\(name)Codec",
+            dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
+                + (hasPalettes ? ["Palettes"] : [])
+                + (shims.map(\.name) + bases).map { .target(name: $0) },
+            path: "Plugins/\(name)/Codec", swiftSettings: lean)
+        let plugin = Target.target(
+            name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
+            path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: lean,
+            linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
+        product = .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name])
+        self.codec = .target(name: codec.name)
+        targets = shims + [codec, plugin]
+        self.bases = bases
+    }
+
+    private let bases: [String]
+
+    /// Removes the rooms whose bases are missing.
+    static func complete(_ rooms: [Room]) -> [Room] {
+        let names = Set(rooms.flatMap(\.targets).map(\.name))
+        let kept = rooms.filter { names.isSuperset(of: $0.bases) }
+        return kept.count == rooms.count ? rooms : complete(kept)
+    }
 }
 
-let rooms = [
-    room("Farbfeld", "farbfeld"),
-    room("JPEG", "jpeg", libraries: ["jpeg"]),
-    room("PNG", "png", hasPalettes: true, libraries: ["png", "isal", "z", "deflate"]),
-    room("APNG", "apng", on: ["PNGCodec", "PNGShim"]),
-    room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
-    room("AWebP", "awebp", on: ["WebPCodec", "WebPShim"]),
-    room("GIF", "gif", hasPalettes: true),
-    room("JXL", "jxl", libraries: ["jxl"]),
-    room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
-    room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
-    room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
-    room("Classics", "classics"),
-    room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
-    room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
-]
+let rooms = Room.complete(
+    [
+        Room("Farbfeld", "farbfeld"),
+        Room("JPEG", "jpeg", libraries: ["jpeg"]),
+        Room("PNG", "png", hasPalettes: true, libraries: ["png", "isal", "z", "deflate"]),
+        Room("APNG", "apng", on: ["PNGCodec", "PNGShim"]),
+        Room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
+        Room("AWebP", "awebp", on: ["WebPCodec", "WebPShim"]),
+        Room("GIF", "gif", hasPalettes: true),
+        Room("JXL", "jxl", libraries: ["jxl"]),
+        Room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
+        Room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
+        Room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
+        Room("Classics", "classics"),
+        Room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
+        Room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
+    ].compactMap(\.self))
 
 /// Set by `make fuzz`: libFuzzer without its main function, and what plugins take from the executable then.
 let fuzzer = Context.environment["CODERHOST_FUZZER"].map { archive in

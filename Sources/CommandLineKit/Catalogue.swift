@@ -1,4 +1,5 @@
 package import CoderHost
+import HostSystem
 
 /// All plugins of this package, installed or not.
 package enum Catalogue {
@@ -12,5 +13,12 @@ package enum Catalogue {
         let name = manifest.id.split(separator: ".").last.map(String.init) ?? manifest.id
         return KnownPlugin(
             file: "libcoder-\(name.hasSuffix("-plugin") ? String(name.dropLast(7)) : name).so", manifest: manifest)
+    }
+
+    /// The C libraries on which a plugin stands, for a message about a missing plugin.
+    package static func libraries(of plugin: KnownPlugin) -> [String] {
+        let manifests = catalogueTexts.lazy.compactMap { try? JSONParser.parse(Array($0.utf8)) }
+        let manifest = manifests.first { $0["plugin"]?["id"]?.string == plugin.manifest.id }
+        return manifest?["libraries"]?.array?.compactMap { $0["name"]?.string } ?? []
     }
 }

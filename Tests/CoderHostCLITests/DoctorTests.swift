@@ -47,6 +47,12 @@ import ImageProcessing
 
         #expect(document["not_installed"].list.contains { $0.text == "libcoder-heif.so" })
         #expect(!document["not_installed"].list.contains { $0.text == "libcoder-png.so" })
+        let libraries =
+            document["libraries_of_not_installed"].list
+            .first { $0["file"].text == "libcoder-heif.so" }?["libraries"].list.compactMap(\.text) ?? []
+        #expect(libraries.contains("libheif"))
+        let lines = try run([copy, "doctor"], environment: Tool.environment).stdout
+        #expect(lines.contains("\n    libcoder-heif.so  (needs \(libraries.joined(separator: ", ")))\n"))
     }
 
     @Test func `exits with 69 without usable plugins`() throws {

@@ -209,7 +209,7 @@ import Testing
         let written = try home.run("convert", image, "-o", home.place.file("t.gif"))
 
         #expect(doctor.contains("disabled: by ") && doctor.contains("    \(remedy)\n"), "\(doctor)")
-        #expect(!doctor.contains("not installed: libcoder-gif.so") && !doctor.contains(", libcoder-gif.so"))
+        #expect(!doctor.contains("\n    libcoder-gif.so"))
         for result in [info, forced, written] {
             #expect(result.status == 69)
             #expect(result.stderr.contains("is disabled: by ") && result.stderr.contains("  \(remedy)\n"))

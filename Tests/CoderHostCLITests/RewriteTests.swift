@@ -28,6 +28,42 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: place.file(name)))
     }
 
+    // MARK: Repacking
+
+    @Test(arguments: [[], ["-f", "jxl"]])
+    func `repacks a JPEG as a smaller JPEG XL and restores it bit for bit`(format: [String]) throws {
+        let photo = Repository.fixture("images/photo.jpg")
+        let packed = try Tool.run(
+            ["rewrite", photo, "--json", "-o", format.isEmpty ? "photo.jxl" : "./"] + format, directory: place.path)
+        let back = try Tool.run("rewrite", "photo.jxl", "-o", "back.jpg", directory: place.path)
+
+        #expect(packed.status == 0 && back.status == 0, "\(packed.stderr)\(back.stderr)")
+        let report = Document(packed.stdout)
+        #expect(report["format"].text == "jxl" && report["coder"].text == "org.coderhost.jxl")
+        #expect(report["width"].integer == Document(try Tool.run("info", "--json", photo).stdout)["width"].integer)
+        let original = try #require(readFile(photo))
+        #expect(readFile(place.file("back.jpg")) == original)
+        #expect(try #require(readFile(place.file("photo.jxl"))).count < original.count)
+    }
+
+    @Test func `refuses to change and repack at once`() throws {
+        let named = try rewrite("images/photo.jpg", to: "x.jxl")
+        let asked = try Tool.run(
+            "rewrite", Repository.fixture("images/photo.jpg"), "--optimize", "-f", "jxl", directory: place.path)
+
+        #expect(named.status == 64 && named.stderr.contains("so rewrite cannot also remove metadata"))
+        #expect(asked.status == 64 && asked.stderr.contains("so it cannot also compress it better"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
+    }
+
+    @Test func `refuses to restore a JPEG from a JPEG XL that was made of pixels`() throws {
+        let result = try Tool.run(
+            "rewrite", Repository.fixture("jxl/lossy.jxl"), "-o", "x.jpg", directory: place.path)
+
+        #expect(result.status != 0 && !FileManager.default.fileExists(atPath: place.file("x.jpg")))
+        #expect(result.stderr.contains("JPEG"), "\(result.stderr)")
+    }
+
     // MARK: Locations in PNG
 
     private static let head = Array("Exif".utf8) + [0, 0]

@@ -15,7 +15,7 @@ struct Demonstration {
             mkdir -p tree/Fixtures tree/Tests/ThirdParty $prefix/bin $prefix/libexec/coderhost $prefix/lib/coderhost/plugins/1 $prefix/lib/pkgconfig
             cp '\(products)/coderhost' $prefix/bin
             cp '\(products)'/coderhost-{worker,fetch} $prefix/libexec/coderhost
-            cp '\(products)'/libcoder-{apng,avif,{,a}webp,bmp,classics,farbfeld,gif,heif,ico,jpeg,jxl,png,tiff}.so $prefix/lib/coderhost/plugins/1
+            cp '\(products)'/libcoder-{\(BundledPlugin.names.joined(separator: ","))}.so $prefix/lib/coderhost/plugins/1
             cd '\(Repository.root)'
             cp -r Sources/CCoderPlugin/include "$OLDPWD/$prefix"
             sed 's/@ABI_MAJOR@/1/; s/@VERSION@/0.1.0/' Sources/CCoderPlugin/coderhost-plugin.pc.in \

@@ -16,7 +16,8 @@ archive=$(find -L "$clang" -name "libclang_rt.fuzzer_no_main-$(uname -m).a" | he
 [ -n "$archive" ] || { echo "fuzz.sh: this toolchain has no libFuzzer" >&2; exit 69; }
 export CODERHOST_FUZZER=$archive
 build=.build/fuzz
-for product in coderhost-fuzz coder-{farbfeld,bmp,tiff,classics,jpeg,png,apng,webp,awebp,gif,heif,ico,avif,jxl}; do
+plugins=$(sed -n 's/.*"org\.coderhost\.\([a-z0-9]*\)-plugin".*/coder-\1/p' Plugins/*/Plugin/manifest.json)
+for product in coderhost-fuzz $plugins; do
     swift build -c release --build-path $build --product $product --sanitize=address -Xswiftc -DFUZZER \
         -Xswiftc -Xfrontend -Xswiftc -sanitize=fuzzer -Xcc -fsanitize=fuzzer-no-link >"$build.log" 2>&1 \
         || { cat "$build.log" >&2; exit 1; }

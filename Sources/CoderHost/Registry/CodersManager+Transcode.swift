@@ -33,6 +33,11 @@ extension CodersManager {
             coder: candidate.descriptor.id, warnings: context.warnings, isolation: context.isolation)
     }
 
+    /// Whether a coder copies files of one format into the other without loss.
+    package func transcodes(_ own: ImageFormat, to format: ImageFormat) -> Bool {
+        !transcoders(of: own, into: format).isEmpty || !transcoders(of: format, into: own).isEmpty
+    }
+
     /// Returns the coders of `format` that repack streams of `stream`, best first.
     private func transcoders(of stream: ImageFormat, into format: ImageFormat) -> [RankedCoder] {
         order(for: format).filter {

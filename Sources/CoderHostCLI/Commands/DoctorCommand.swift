@@ -78,7 +78,8 @@ enum DoctorCommand: Command {
             }
         }
         if !missing.isEmpty {
-            Console.out("  available, but not installed: \(missing.map(\.file).joined(separator: ", "))")
+            Console.out("  available, but not installed:")
+            for plugin in missing { Console.out("    \(plugin.file)\(libraries(of: plugin))") }
         }
         Console.out("")
         let limits = host.configuration.limits
@@ -89,6 +90,12 @@ enum DoctorCommand: Command {
         for line in TrustReport(host).lines { Console.out(line) }
         Console.out(isolation.summary)
         return isSound ? .success : .unavailable
+    }
+
+    /// The libraries of a plugin; a build without them leaves the plugin out.
+    private static func libraries(of plugin: KnownPlugin) -> String {
+        let names = Catalogue.libraries(of: plugin)
+        return names.isEmpty ? "" : "  (needs \(names.joined(separator: ", ")))"
     }
 
     private static func document(
@@ -112,6 +119,16 @@ enum DoctorCommand: Command {
             ),
             ("problems", .array(problems.map(PluginRendering.json))),
             ("not_installed", .array(missing.map { .string($0.file) })),
+            (
+                "libraries_of_not_installed",
+                .array(
+                    missing.map { plugin in
+                        .object([
+                            ("file", .string(plugin.file)),
+                            ("libraries", .array(Catalogue.libraries(of: plugin).map(JSONValue.string))),
+                        ])
+                    })
+            ),
             (
                 "limits",
                 .object(ParsedArguments.limitNames.map { ($0.name, .integer(limits[keyPath: $0.path])) })

@@ -12,10 +12,15 @@ enum RewriteCommand: Command {
             ("coderhost rewrite *.jpg --optimize -o small/", "reduce the file size, keep the pixels"),
             ("coderhost rewrite photo.jpg --rotate 90 -o turned.jpg", "rotate a JPEG without re-encoding"),
             ("coderhost rewrite scan.jpg --crop 640x480+32+16 --perfect -o part.jpg", "crop exactly, or fail"),
+            ("coderhost rewrite photo.jpg -o photo.jxl", "repack a JPEG as a smaller JPEG XL, and back, bit for bit"),
             ("coderhost rewrite photo.jpg --set-orientation 1 --overwrite -o photo.jpg", "change a file in place"),
         ],
         options: [
             .output("file, folder/, - (stdout) or template of {dir} {tree} {stem} {ext} {n}")
+        ] + [
+            OptionSpecification(
+                "-f", "--format", value: "FORMAT",
+                help: "repack the coded image as another format without loss (default: by the output name)")
         ] + MetadataParts.rewriteOptions
             + [
                 OptionSpecification(

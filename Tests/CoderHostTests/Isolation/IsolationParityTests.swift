@@ -39,11 +39,7 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            "jpeg", "png", "gif", "webp", "avif", "heic", "apng", "farbfeld", "bmp", "tiff", "qoi", "tga", "pfm", "hdr",
-            "xbm", "jxl",
-        ] as [ImageFormat])
+    @Test(arguments: BundledPlugin.formats("encode", "encode-animation").map(\.format))
     func `are the same bytes when an image is encoded`(format: ImageFormat) throws {
         let pixels = try PixelBuffer(size: PixelSize(61, 43), format: .rgba8)
         var random = SeededRandom(5)
