@@ -282,6 +282,10 @@ OFFSET(cpi_thumbnail_encode_api, table, 0);
 OFFSET(cpi_thumbnail_encode_api, add, 16);
 SIZE(cpi_thumbnail_encode_api, 24);
 
+OFFSET(cpi_encode_items_api, table, 0);
+OFFSET(cpi_encode_items_api, next_item, 16);
+SIZE(cpi_encode_items_api, 24);
+
 OFFSET(cpi_encode_rows_api, table, 0);
 OFFSET(cpi_encode_rows_api, begin_rows, 16);
 OFFSET(cpi_encode_rows_api, add_rows, 24);

@@ -45,8 +45,8 @@ public struct Coder: Sendable {
 
     /// Describes a coder.
     ///
-    /// The roles `.decode`, `.encode`, `.animation`, `.items`, `.rewrite` and `.transcode` follow from the types;
-    /// `roles` adds the others. An encoder with the role `.encodeAnimation` also encodes stills only if `roles`
+    /// The roles `.decode`, `.encode`, `.animation`, `.items`, `.rewrite`, `.transcode` and `.encodeItems` follow from
+    /// the types; `roles` adds the others. An encoder with the role `.encodeAnimation` also encodes stills only if `roles`
     /// contains `.encode`.
     public init(
         id: String, decoder: (any ImageDecoder.Type)? = nil, encoder: (any ImageEncoder.Type)? = nil,
@@ -67,6 +67,7 @@ public struct Coder: Sendable {
         }
         if rewriter != nil { self.roles.insert(.rewrite) }
         if transcoder != nil { self.roles.insert(.transcode) }
+        if encoder is any ItemEncoder.Type { self.roles.insert(.encodeItems) }
         if encoder != nil, !roles.contains(.encodeAnimation) { self.roles.insert(.encode) }
     }
 }

@@ -53,6 +53,19 @@ public protocol ThumbnailEncoder: ImageEncoder {
     func addThumbnail(pixels surface: borrowing Surface) throws(CoderError)
 }
 
+/// An encoder of a format with several stills in one file: pages, sizes of an icon.
+///
+/// If the host writes several images, it calls ``beginItem(_:)`` before each of them, also before the first, then
+/// `acceptedFormats`, `begin` with the same sink, and so on. It calls `finish` once, after the last image.
+public protocol ItemEncoder: ImageEncoder {
+    /// Begins the next image and completes the one before; the first item has the role `.primary`.
+    ///
+    /// - Throws: `.refused` if the output cannot contain an item of this role, or no further one.
+    ///
+    /// The corresponding C function is `cpi_encode_items_api.next_item`.
+    func beginItem(_ item: ItemDescription) throws(CoderError)
+}
+
 /// An encoder that accepts a still in bands of rows, so that the whole image is never in memory.
 ///
 /// The output has the same bytes as with ``ImageEncoder/add(_:pixels:)``.

@@ -106,6 +106,32 @@ static void add_thumbnail(wire_message *message, const iso_frame_request *reques
     }
 }
 
+/* A text of the host; NULL if there is none. */
+static const char *item_text(const char *field, uint32_t is_given) {
+    if (strnlen(field, ISO_TEXT_LIMIT) == ISO_TEXT_LIMIT) {
+        wire_malformed();
+    }
+    return is_given ? field : NULL;
+}
+
+static void next_item(const iso_item_request *request, iso_reply *reply) {
+    const iso_item *wanted = &request->item;
+    cpi_item item = {.size = sizeof item,
+                     .flags = wanted->flags,
+                     .role = wanted->role,
+                     .of = wanted->of,
+                     .group = wanted->group,
+                     .name = item_text(wanted->name, wanted->has_name),
+                     .kind = item_text(wanted->kind, wanted->has_kind)};
+    cpi_encode_items_api table;
+    find_table(&table, sizeof table, CPI_EXT_ENCODE_ITEMS, CPI_EXT_ENCODE_ITEMS_TAG);
+    if (table.next_item) {
+        reply->status = table.next_item(current.encoder, &item, &reply->error);
+    } else {
+        reply->absent = 1;
+    }
+}
+
 static void begin_rows(const iso_frame_request *request, iso_reply *reply) {
     cpi_encode_rows_api table;
     find_table(&table, sizeof table, CPI_EXT_ENCODE_ROWS, CPI_EXT_ENCODE_ROWS_TAG);
@@ -149,6 +175,7 @@ static size_t request_size(uint16_t type) {
     case ISO_BEGIN_ROWS:
     case ISO_ADD_ROWS:
     case ISO_ADD_FRAME: return sizeof(iso_frame_request);
+    case ISO_NEXT_ITEM: return sizeof(iso_item_request);
     case ISO_FINISH: return sizeof(iso_input);
     default: return 0;
     }
@@ -175,6 +202,7 @@ int encoder_serve(wire_message *message, iso_reply *reply) {
     case ISO_ADD_FRAME: add_frame(message, body, reply); break;
     case ISO_BEGIN_ROWS: begin_rows(body, reply); break;
     case ISO_ADD_ROWS: add_rows(message, body, reply); break;
+    case ISO_NEXT_ITEM: next_item(body, reply); break;
     default: reply->status = current.coder->encoder.finish(current.encoder, &reply->error); break;
     }
     return 1;

@@ -41,6 +41,8 @@ public struct CoderRoles: OptionSet, Sendable, Hashable {
     public static let rewrite = CoderRoles(rawValue: 1 << 9)
     /// Converts a file losslessly, bit by bit, from or into another format.
     public static let transcode = CoderRoles(rawValue: 1 << 10)
+    /// Encodes several stills into one output: pages, sizes of an icon.
+    public static let encodeItems = CoderRoles(rawValue: 1 << 11)
 
     /// Whether the coder writes images of any kind.
     package var writes: Bool { !isDisjoint(with: [.encode, .encodeAnimation]) }
@@ -49,7 +51,7 @@ public struct CoderRoles: OptionSet, Sendable, Hashable {
     package static let names: [(role: CoderRoles, name: String)] = [
         (.decode, "decode"), (.encode, "encode"), (.animation, "animation"), (.encodeAnimation, "encode-animation"),
         (.incremental, "incremental"), (.scale, "scale"), (.region, "region"), (.metadata, "metadata"),
-        (.items, "items"), (.rewrite, "rewrite"), (.transcode, "transcode"),
+        (.items, "items"), (.rewrite, "rewrite"), (.transcode, "transcode"), (.encodeItems, "encode-items"),
     ]
 
     /// Returns the role of a name; nil if the name is unknown.

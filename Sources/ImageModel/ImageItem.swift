@@ -44,3 +44,28 @@ public struct ImageItem: Sendable, Hashable {
         self.kind = kind
     }
 }
+
+/// The place of an image in an output with several images.
+public struct ItemDescription: Sendable, Hashable {
+    /// The role of the item.
+    public var role: ImageItem.Role
+    /// The number of the earlier item to which this item belongs; the first item has number 0.
+    public var owner: Int?
+    /// The group of items that belong together: a burst, a stereo pair.
+    public var group: Int?
+    /// The name to store in the file.
+    public var name: String?
+    /// The URN of the kind of an auxiliary image.
+    public var kind: String?
+
+    /// Creates a description.
+    public init(
+        _ role: ImageItem.Role, owner: Int? = nil, group: Int? = nil, name: String? = nil, kind: String? = nil
+    ) {
+        self.role = role
+        self.owner = owner
+        self.group = group
+        self.name = name
+        self.kind = kind
+    }
+}

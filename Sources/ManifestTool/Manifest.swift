@@ -21,7 +21,7 @@ struct Manifest {
     /// The names of `CoderRoles`.
     static let roles: Set = [
         "decode", "encode", "animation", "encode-animation", "incremental", "scale", "region", "metadata", "items",
-        "rewrite", "transcode",
+        "rewrite", "transcode", "encode-items",
     ]
 
     init(_ text: [UInt8]) throws(ManifestError) {

@@ -115,8 +115,8 @@ struct Dialect: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [
-        "CPI_EXT_ITEMS", "CPI_EXT_THUMBNAIL_ENCODE", "CPI_EXT_ENCODE_ROWS", "CPI_EXT_PARALLEL", "CPI_EXT_REWRITE",
-        "CPI_EXT_TRANSCODE",
+        "CPI_EXT_ITEMS", "CPI_EXT_THUMBNAIL_ENCODE", "CPI_EXT_ENCODE_ITEMS", "CPI_EXT_ENCODE_ROWS", "CPI_EXT_PARALLEL",
+        "CPI_EXT_REWRITE", "CPI_EXT_TRANSCODE",
     ])
     func `states the tag of an extension`(name: String) throws {
         let source = """

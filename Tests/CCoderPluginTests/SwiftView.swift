@@ -131,6 +131,9 @@ enum SwiftView {
             cpi_thumbnail_encode_api.self,
             ("table", \.table), ("add", \.add)),
         unsafe view(
+            cpi_encode_items_api.self,
+            ("table", \.table), ("next_item", \.next_item)),
+        unsafe view(
             cpi_encode_rows_api.self,
             ("table", \.table), ("begin_rows", \.begin_rows), ("add_rows", \.add_rows)),
         unsafe view(

@@ -90,6 +90,37 @@ import Testing
         #expect(damaged.addFrame(pixels) == CPI_CORRUPT)
     }
 
+    @Test func `begins each item in the state of a new session, with one sink`() {
+        let sink = FakeSink()
+        let encoder = EncoderProbe(sink)
+        let small = Canvas(1, 1)
+        small.fill([0x37])
+
+        #expect(encoder.nextItem(CPI_ITEM_PRIMARY) == CPI_OK)
+        #expect(encoder.finish() == CPI_MISUSE)
+
+        let second = EncoderProbe(sink)
+        #expect(second.nextItem(CPI_ITEM_PRIMARY) == CPI_OK)
+        #expect(second.begin(EncoderProbe.info(2, 2)) == CPI_OK)
+        #expect(second.addFrame(pixels) == CPI_OK)
+        #expect(second.nextItem(CPI_ITEM_AUXILIARY, of: 0) == CPI_REFUSED)
+        #expect(second.nextItem(CPI_ITEM_PAGE, of: 0, name: "p") == CPI_OK)
+        #expect(second.begin(EncoderProbe.info(1, 1)) == CPI_OK)
+        #expect(second.addBlob(CPI_BLOB_TEXT, [1, 2]) == CPI_OK)
+        #expect(second.addFrame(small) == CPI_OK)
+        #expect(second.finish() == CPI_OK)
+        let first: [UInt8] = [1, 9, 0x6E, 0x54, 0x53, 2, 2, 1, 2, 3, 4]
+        #expect(sink.bytes == first + [2, 0, 0x70, 0x54, 0x53, 1, 1, 0x37, 0xFF])
+    }
+
+    @Test func `refuses items out of sequence or with an unknown role`() {
+        let encoder = EncoderProbe(FakeSink())
+        _ = encoder.begin(EncoderProbe.info(2, 2))
+        #expect(encoder.nextItem(CPI_ITEM_PAGE) == CPI_MISUSE)
+        #expect(EncoderProbe(FakeSink()).nextItem(77) == CPI_MISUSE)
+        #expect(EncoderProbe(FakeSink()).knows("coderhost.encode-items/1"))
+    }
+
     @Test func `fails after damaged metadata`() {
         let encoder = EncoderProbe(FakeSink())
         _ = encoder.begin(EncoderProbe.info(2, 2))

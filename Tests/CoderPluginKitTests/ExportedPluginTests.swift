@@ -17,7 +17,7 @@ import Testing
         let plugin = try #require(FakeHost.plugin())
 
         // decode 1, encode 2, animation 4, region 64, items 256; see cpi/plugin.h.
-        #expect(plugin.roles(0) == UInt32(1 + 2 + 64 + 256))
+        #expect(plugin.roles(0) == UInt32(1 + 2 + 64 + 256 + 2048))
         #expect(plugin.roles(1) == UInt32(1 + 4))
         #expect(plugin.hasEncoder(0) && !plugin.hasEncoder(1))
     }

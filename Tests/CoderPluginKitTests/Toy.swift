@@ -151,18 +151,27 @@ private final class ToyAnimationDecoder: AnimationDecoder {
     }
 }
 
-private final class ToyEncoder: ThumbnailEncoder {
+private final class ToyEncoder: ThumbnailEncoder, ItemEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
+    private var prefix: [UInt8] = []
 
     init(_ session: EncoderSession) { self.session = session }
+
+    func beginItem(_ item: ItemDescription) throws(CoderError) {
+        if item.role == .auxiliary { throw .refused("auxiliary images") }
+        // Only begin passes the sink.
+        prefix = [UInt8(item.role.rawValue), UInt8(item.owner ?? 9)] + Array((item.name ?? "").utf8)
+    }
 
     func acceptedFormats(for info: ImageInfo) -> [PixelFormat] { [.gray8, .rgb8] }
 
     func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         self.info = info
         self.sink = sink
+        try sink.write(prefix)
+        prefix = []
         try sink.write(Array("TS".utf8) + [UInt8(info.size.width), UInt8(info.size.height)])
     }
 

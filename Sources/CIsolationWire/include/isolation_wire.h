@@ -105,6 +105,7 @@ typedef struct iso_header {
 #define ISO_FINISH       86
 #define ISO_BEGIN_ROWS   87
 #define ISO_ADD_ROWS     88
+#define ISO_NEXT_ITEM    89
 #define ISO_REWRITE      92 /* one call without a session */
 #define ISO_TRANSCODE    93
 #define ISO_CLOSE        96 /* ends the session in the plugin; the worker is ready for another one */
@@ -387,8 +388,10 @@ typedef struct iso_item {
     uint32_t       has_name, has_kind;
     char           name[ISO_TEXT_LIMIT];
     char           kind[ISO_TEXT_LIMIT];
-    cpi_image_info info;
+    cpi_image_info info; /* not in ISO_NEXT_ITEM */
 } iso_item;
+
+typedef struct iso_item_request { iso_input input; iso_item item; } iso_item_request; /* ISO_NEXT_ITEM */
 
 #define ISO_FORMAT_LIMIT 32 /* the most formats that the host requests */
 typedef struct iso_formats {
@@ -423,10 +426,7 @@ typedef struct iso_log {
     uint32_t length; /* of the text that follows, at most ISO_WARNING_LIMIT */
 } iso_log;
 
-typedef struct iso_progress {
-    uint64_t done;
-    uint64_t total;
-} iso_progress;
+typedef struct iso_progress { uint64_t done, total; } iso_progress;
 
 typedef struct iso_write { /* followed by the bytes */
     uint64_t offset; /* ISO_WRITE_AT */

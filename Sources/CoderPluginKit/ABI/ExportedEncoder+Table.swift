@@ -69,6 +69,17 @@ extension ExportedEncoder {
                 }
             }))
 
+    static let itemsTable = unsafe Constant(
+        cpi_encode_items_api(
+            table: cpi_table(
+                size: UInt32(MemoryLayout<cpi_encode_items_api>.size), rev: 1, tag: cpi_tag(CPI_EXT_ENCODE_ITEMS)),
+            next_item: { encoder, item, error in
+                unsafe call(encoder, error) { session throws(CoderError) in
+                    unsafe try session.nextItem(item)
+                    return CPI_OK
+                }
+            }))
+
     static let thumbnailTable = unsafe Constant(
         cpi_thumbnail_encode_api(
             table: cpi_table(

@@ -12,6 +12,8 @@ final class ExportedEncoder: ExportedSession {
     private var format: PixelFormat?
     /// A frame that arrives in bands: its size, the rows done, and the multiple for the rows of a band.
     private var rows: (size: PixelSize, done: Int, multiple: Int)?
+    /// The one sink of all items.
+    private var sink: ByteSink?
 
     init(_ coder: Coder, session: EncoderSession) throws(CoderError) {
         guard let type = coder.encoder else { throw .unsupported("encoding") }
@@ -30,8 +32,21 @@ final class ExportedEncoder: ExportedSession {
     func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         guard state == .opened else { throw outOfSequence("begin") }
         format = info.nativeFormat
+        let sink = self.sink ?? sink
+        self.sink = sink
         try encoder.begin(info, to: sink)
         state = .begun
+    }
+
+    /// Begins the next item in the author's encoder.
+    ///
+    /// - Throws: `.refused` if the output cannot contain it.
+    @unsafe
+    func nextItem(_ pointer: UnsafePointer<cpi_item>) throws(CoderError) {
+        guard state == .opened || state == .framed else { throw outOfSequence("next_item") }
+        guard let encoder = encoder as? any ItemEncoder else { throw .refused("this encoder writes one image") }
+        unsafe try encoder.beginItem(ItemDescription(pointer))
+        state = .opened
     }
 
     /// Passes metadata to the author's encoder.
@@ -49,6 +64,9 @@ final class ExportedEncoder: ExportedSession {
     func table(_ id: UnsafePointer<CChar>) -> UnsafeRawPointer? {
         if encoder is any ThumbnailEncoder, unsafe isEqual(id, CPI_EXT_THUMBNAIL_ENCODE) {
             return unsafe UnsafeRawPointer(Self.thumbnailTable.pointer)
+        }
+        if encoder is any ItemEncoder, unsafe isEqual(id, CPI_EXT_ENCODE_ITEMS) {
+            return unsafe UnsafeRawPointer(Self.itemsTable.pointer)
         }
         if encoder is any RowEncoder, unsafe isEqual(id, CPI_EXT_ENCODE_ROWS) {
             return unsafe UnsafeRawPointer(Self.rowsTable.pointer)

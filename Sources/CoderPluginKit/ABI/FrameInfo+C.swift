@@ -39,6 +39,22 @@ extension FrameInfo {
     }
 }
 
+extension ItemDescription {
+    /// Reads the description of an item that the host passes to an encoder.
+    ///
+    /// - Throws: `.misuse` if a value is not defined by the contract.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_item>) throws(CoderError) {
+        let raw = unsafe try copyIn(pointer, least: FirstSize.item)
+        guard let role = unsafe ImageItem.Role(rawValue: raw.role) else {
+            throw CoderError(.misuse, "the host described an item with an unknown role")
+        }
+        unsafe self.init(
+            role, owner: raw.of == CPI_ITEM_NONE ? nil : Int(raw.of), group: raw.group == 0 ? nil : Int(raw.group),
+            name: raw.name.map { unsafe String(cString: $0) }, kind: raw.kind.map { unsafe String(cString: $0) })
+    }
+}
+
 extension PixelRect {
     init(_ raw: cpi_rect) {
         self.init(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height))

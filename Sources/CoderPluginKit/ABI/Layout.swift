@@ -17,6 +17,7 @@ enum FirstSize {
     static let rewriteRequest = 56
     static let imageInfo = 176
     static let frameInfo = 48
+    static let item = 40
     static let blob = 32
 }
 

@@ -87,10 +87,15 @@ extension FrameDecoder {
 
 /// An encoding session.
 ///
-/// Call order: `acceptedFormats`, `begin`, `add` blobs and `addThumbnail`, `add` frames, `finish`.
+/// Call order: `acceptedFormats`, `begin`, `add` blobs and `addThumbnail`, `add` frames, `finish`. For several images in
+/// one output, `beginItem` comes before each of them, and `finish` once at the end.
 public protocol FrameEncoder: AnyObject {
     /// Returns the pixel formats that `add` accepts for an image, best first.
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
+    /// Begins the next of several images in one output; all calls until the next one concern this image.
+    ///
+    /// - Throws: `.refused` if the output cannot contain it; the images before it stay usable.
+    func beginItem(_ item: ItemDescription) throws(CoderError)
     /// Begins the output.
     func begin(_ info: ImageInfo, to sink: any OutputSink) throws(CoderError)
     /// Adds metadata; returns whether the format can store it.
@@ -109,6 +114,10 @@ public protocol FrameEncoder: AnyObject {
 }
 
 extension FrameEncoder {
+    /// Throws `.refused`.
+    public func beginItem(_ item: ItemDescription) throws(CoderError) {
+        throw .refused("this encoder writes one image")
+    }
     /// Returns false.
     public func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
     /// Returns nil.

@@ -245,6 +245,21 @@ import ImageModel
         return unsafe table.pointee.add(session, canvas.lend().pointer, error.pointer)
     }
 
+    /// Begins an item through a table validated as a host does.
+    func nextItem(_ role: UInt32, of owner: UInt32 = CPI_ITEM_NONE, name: String = "n") -> cpi_status? {
+        guard
+            let table = unsafe api.get!(session, CPI_EXT_ENCODE_ITEMS)?
+                .assumingMemoryBound(to: cpi_encode_items_api.self),
+            unsafe table.pointee.table.tag == 0x09d4_db27_72f7_d725, unsafe table.pointee.table.rev == 1,
+            unsafe table.pointee.table.size == 24
+        else { return nil }
+        return unsafe name.withCString { name in
+            let item = unsafe SizedStruct(
+                cpi_item(size: 0, flags: 0, role: role, of: owner, group: 0, reserved: 0, name: name, kind: nil))
+            return unsafe table.pointee.next_item(session, item.pointer, error.pointer)
+        }
+    }
+
     func addFrame(_ canvas: Canvas) -> cpi_status {
         var frame = cpi_frame_info()
         frame.rect = cpi_rect(x: 0, y: 0, width: UInt32(canvas.size.width), height: UInt32(canvas.size.height))

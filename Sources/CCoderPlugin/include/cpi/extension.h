@@ -9,6 +9,7 @@
  *   id                              looked up with         table                      header
  *   "coderhost.items/1"             cpi_decoder_api.get    cpi_items_api              items.h
  *   "coderhost.thumbnail-encode/1"  cpi_encoder_api.get    cpi_thumbnail_encode_api   items.h
+ *   "coderhost.encode-items/1"      cpi_encoder_api.get    cpi_encode_items_api       items.h
  *   "coderhost.encode-rows/1"       cpi_encoder_api.get    cpi_encode_rows_api        rows.h
  *   "coderhost.parallel/1"          cpi_host.get           cpi_parallel_api           parallel.h
  *   "coderhost.rewrite/1"           cpi_plugin.get         cpi_rewrite_api            rewrite.h

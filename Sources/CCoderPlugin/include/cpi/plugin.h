@@ -19,6 +19,7 @@ CPI_ASSUME_NONNULL_BEGIN
 #define CPI_CODER_ITEMS            ((uint32_t)0x100)  /* has the extension of items.h                          */
 #define CPI_CODER_REWRITE          ((uint32_t)0x200)  /* the plugin's rewrite table serves this coder          */
 #define CPI_CODER_TRANSCODE        ((uint32_t)0x400)  /* the plugin's transcode table serves this coder        */
+#define CPI_CODER_ENCODE_ITEMS     ((uint32_t)0x800)  /* encodes several stills into one output (see items.h)  */
 
 #define CPI_CONCURRENCY_ANY         ((uint32_t)0)  /* sessions are independent; one thread in each at a time          */
 #define CPI_CONCURRENCY_SERIAL      ((uint32_t)1)  /* the host lets one thread into the plugin at a time; it does the

@@ -64,6 +64,7 @@ protocol EncoderPort: AnyObject {
     func accept(
         _ info: inout cpi_image_info, _ formats: inout [cpi_format_offer], _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status
+    func nextItem(_ item: ItemDescription, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
     func add(_ blob: MetadataBlob, _ error: inout cpi_error) throws(CoderError) -> cpi_status?

@@ -133,6 +133,11 @@ extension ImageInfo {
     }
 }
 
+extension ItemDescription {
+    /// The number for `cpi_item.of`.
+    var contractOwner: UInt32 { owner.map { UInt32(clamping: $0) } ?? CPI_ITEM_NONE }
+}
+
 extension FrameInfo {
     /// Converts a frame returned by a plugin.
     ///

@@ -42,8 +42,23 @@ final class ImportedEncoder: FrameEncoder {
         return result
     }
 
+    func beginItem(_ item: ItemDescription) throws(CoderError) {
+        var contract = ContractCall()
+        guard let status = try port.nextItem(item, &contract.error) else {
+            throw CoderError(.refused, "\(id) writes one image", coder: id)
+        }
+        if status < 0, let error = sink?.error { throw error }
+        if let failure = contract.failure(status, of: "next_item", notes: [CPI_REFUSED], coder: id) { throw failure }
+        if status == CPI_REFUSED {
+            var refusal = contract.refusal(coder: id)
+            if refusal.message.isEmpty { refusal.message = "the encoder refuses a further image" }
+            throw refusal
+        }
+    }
+
     func begin(_ info: ImageInfo, to sink: any OutputSink) throws(CoderError) {
-        let table = PluginSink(sink)
+        // Items of one output have one sink, which the plugin may have kept.
+        let table = self.sink ?? PluginSink(sink)
         self.sink = table
         var facts = info.contract
         try run("begin") { error throws(CoderError) in try port.begin(&facts, table, &error) }

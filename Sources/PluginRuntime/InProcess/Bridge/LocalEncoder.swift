@@ -68,6 +68,20 @@ import ImageModel
         }
     }
 
+    func nextItem(_ item: ItemDescription, _ error: inout cpi_error) -> cpi_status? {
+        let table = table(cpi_encode_items_api.self, CPI_EXT_ENCODE_ITEMS, CPI_EXT_ENCODE_ITEMS_TAG)
+        guard let table, let next = unsafe given(table.next_item) else { return nil }
+        return unsafe (item.name ?? "").withCString { name in
+            unsafe (item.kind ?? "").withCString { kind in
+                var raw = unsafe cpi_item(
+                    size: UInt32(MemoryLayout<cpi_item>.size), flags: 0, role: item.role.rawValue,
+                    of: item.contractOwner, group: UInt32(clamping: item.group ?? 0), reserved: 0,
+                    name: item.name == nil ? nil : name, kind: item.kind == nil ? nil : kind)
+                return enter { unsafe next(handle, &raw, &error) }
+            }
+        }
+    }
+
     private func rows() -> cpi_encode_rows_api? {
         table(cpi_encode_rows_api.self, CPI_EXT_ENCODE_ROWS, CPI_EXT_ENCODE_ROWS_TAG)
     }

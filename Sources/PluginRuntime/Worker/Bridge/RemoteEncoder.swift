@@ -46,6 +46,24 @@ final class RemoteEncoder: EncoderPort {
         return reply.head.absent != 0 ? nil : reply.head.status
     }
 
+    func nextItem(_ item: ItemDescription, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        var request = iso_item_request()
+        request.input = session.input
+        request.item.role = item.role.rawValue
+        request.item.of = item.contractOwner
+        request.item.group = UInt32(clamping: item.group ?? 0)
+        if let name = item.name {
+            request.item.has_name = 1
+            setWireText(&request.item.name, name)
+        }
+        if let kind = item.kind {
+            request.item.has_kind = 1
+            setWireText(&request.item.kind, kind)
+        }
+        let reply = try session.ask(ISO_NEXT_ITEM, wireBytes(request), &error)
+        return reply.head.absent != 0 ? nil : reply.head.status
+    }
+
     func addThumbnail(_ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
         let reply = try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), place, &error)
         return reply.head.absent != 0 ? nil : reply.head.status

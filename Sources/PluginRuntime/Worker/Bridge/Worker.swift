@@ -387,7 +387,7 @@ struct WorkerPhase: Sendable, Hashable {
             case ISO_ITEM_DESCRIBE, ISO_ITEM_SELECT, ISO_ITEM_COUNT: "it looked for an item"
             case ISO_REWRITE, ISO_TRANSCODE: "it rewrote the file"
             case ISO_ACCEPT, ISO_BEGIN, ISO_ADD_BLOB, ISO_ADD_THUMBNAIL: "it prepared to encode"
-            case ISO_ADD_FRAME, ISO_BEGIN_ROWS, ISO_ADD_ROWS, ISO_FINISH: "it encoded"
+            case ISO_ADD_FRAME, ISO_BEGIN_ROWS, ISO_ADD_ROWS, ISO_NEXT_ITEM, ISO_FINISH: "it encoded"
             case ISO_CLOSE: "a session was closed"
             default: "it handled a request"
             }

@@ -11,7 +11,7 @@
  *              add_frame: once for a still, else once a frame, in order
  *                  |      (or begin_rows and add_rows, see rows.h)
  *                  v
- *              [framed] -- add_frame --> [framed]
+ *              [framed] -- add_frame --> [framed];  next_item (see items.h) --> [opened]
  *                  |
  *                finish
  *                  v

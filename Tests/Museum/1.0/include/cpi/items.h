@@ -67,5 +67,21 @@ typedef struct cpi_thumbnail_encode_api {
     cpi_status (*add)(cpi_encoder *encoder, const cpi_surface *surface, cpi_error *error);
 } cpi_thumbnail_encode_api;
 
+/* Several stills in one output, with CPI_CODER_ENCODE_ITEMS. The host calls next_item before each of them, also before
+   the first; accept, begin (with the same sink), add_blob and add_frame or rows follow for this item, and finish once,
+   after the last one. Items differ in everything, as those of a decoder. */
+#define CPI_EXT_ENCODE_ITEMS     "coderhost.encode-items/1"
+#define CPI_EXT_ENCODE_ITEMS_TAG ((uint64_t)0x09d4db2772f7d725)
+
+typedef struct cpi_encode_items_api {
+    cpi_table table;
+
+    /* Puts the session into [opened] for the next item and completes the one before. Items have the numbers 0, 1, ... in
+       the order of these calls; number 0 is the primary one, and `of` names an earlier one. CPI_OK, CPI_REFUSED (the
+       output holds no item of this role, or no further one; the state stays) or an error.
+       [host - opened, framed - session thread, may block] */
+    cpi_status (*next_item)(cpi_encoder *encoder, const cpi_item *item, cpi_error *error);
+} cpi_encode_items_api;
+
 CPI_ASSUME_NONNULL_END
 #endif

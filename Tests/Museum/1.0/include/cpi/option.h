@@ -3,8 +3,8 @@
  * checks a value before any plugin code runs, and a person can list the options of a coder.
  *
  * Keys without a dot have one meaning in every coder: `quality` (f64, 0 ... 100), `lossless` (bool), `effort` (i64,
- * 0 ... 9), `threads` (i64), `first-frame-only` (bool). A coder's own keys are `<coder>.<name>`, with the last part of
- * the coder's id in front; callers pass them to decoders and encoders alike.
+ * 0 ... 9), `threads` (i64), `first-frame-only` (bool), `every-scan` (bool). A coder's own keys are `<coder>.<name>`,
+ * with the last part of the coder's id in front; callers pass them to decoders and encoders alike.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_OPTION_H
