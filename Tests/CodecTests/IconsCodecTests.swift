@@ -93,23 +93,28 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(40))) struct `Icons encoder` {
-    private func encoded(_ size: PixelSize) throws -> (bytes: [UInt8], source: PixelBuffer) {
+    /// Pixels of which some are transparent.
+    private func pixels(_ size: PixelSize) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: .rgba8)
         for y in 0..<size.height {
             buffer.withMutableRow(y) { row in
                 for at in row.byteOffsets {
-                    // Some pixels are transparent.
                     let value = at % 4 == 3 ? ((at / 4 + y) % 3 == 0 ? 0 : 255 - y) : (at * 3 + y * 7) % 256
                     row.storeBytes(of: UInt8(value), toByteOffset: at, as: UInt8.self)
                 }
             }
         }
+        return buffer
+    }
+
+    private func encoded(_ size: PixelSize) throws -> (bytes: [UInt8], source: PixelBuffer) {
+        let buffer = try pixels(size)
         let encoder = ICOEncoder(EncoderSession())
         let info = ImageInfo(size: size, nativeFormat: .rgba8, bitDepth: 8, hasAlpha: true)
         let sink = ByteSink()
         try encoder.begin(info, to: sink)
         try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: Surface(buffer))
-        encoder.finish()
+        try encoder.finish()
         return (sink.written, buffer)
     }
 
@@ -126,6 +131,55 @@ import Testing
         try #require(decoder.pixelFormats.contains(.rgba8))
         #expect(try decoder.decode(DecodeRequest(), into: Surface(target)) == .complete)
         #expect(target.packed == source.packed)
+    }
+
+    /// `NEWHEADER`: 6 bytes with the count at 4; `RESDIR`: 16 bytes with length and place at 8 and 12.
+    @Test func `writes several sizes with one directory`() throws {
+        let sizes = [PixelSize(256, 256), PixelSize(48, 33), PixelSize(16, 16)]
+        let encoder = ICOEncoder(EncoderSession())
+        let sink = ByteSink()
+        for size in sizes {
+            try encoder.beginItem(ItemDescription(size == sizes[0] ? .primary : .alternative, owner: 0))
+            try encoder.begin(ImageInfo(size: size, nativeFormat: .rgba8, bitDepth: 8, hasAlpha: true), to: sink)
+            try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: Surface(try pixels(size)))
+        }
+        try encoder.finish()
+        let bytes = sink.written
+        func number(_ place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
+
+        #expect(Array(bytes.prefix(6)) == [0, 0, 1, 0, 3, 0])
+        #expect((0..<3).map { Array(bytes[6 + 16 * $0..<8 + 16 * $0]) } == [[0, 0], [48, 33], [16, 16]])
+        let places = (0..<3).map { (number(14 + 16 * $0), number(18 + 16 * $0)) }
+        #expect(places[0].1 == 6 + 3 * 16)
+        #expect(places[1].1 == places[0].1 + places[0].0 && places[2].1 == places[1].1 + places[1].0)
+        #expect(bytes.count == places[2].1 + places[2].0)
+        #expect(places.map { bytes[$0.1] } == [0x89, 40, 40])
+        let decoder = IconDecoder(DecoderSession(source: ByteSource(bytes)))
+        _ = try decoder.readHeader()
+        for (index, size) in sizes.enumerated() {
+            try decoder.select(item: index)
+            let target = try PixelBuffer(size: size, format: .rgba8)
+            #expect(try decoder.decode(DecodeRequest(), into: Surface(target)) == .complete)
+            #expect(target.packed == (try pixels(size)).packed)
+        }
+    }
+
+    @Test func `refuses thumbnails and a 256th image, and keeps the images before`() throws {
+        let encoder = ICOEncoder(EncoderSession())
+        let (size, sink) = (PixelSize(1, 1), ByteSink())
+        for _ in 0..<255 {
+            try encoder.beginItem(ItemDescription(.page))
+            try encoder.begin(ImageInfo(size: size, nativeFormat: .rgba8), to: sink)
+            try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: Surface(try pixels(size)))
+        }
+
+        for role in [ImageItem.Role.thumbnail, .page] {
+            let error = #expect(throws: CoderError.self) { try encoder.beginItem(ItemDescription(role)) }
+            #expect(error?.code == .refused)
+        }
+        try encoder.finish()
+        #expect(sink.written[4] == 255)
+        #expect(try IconDecoder(DecoderSession(source: ByteSource(sink.written))).itemCount() == 255)
     }
 
     @Test func `sets the mask where a pixel is transparent`() throws {

@@ -40,6 +40,30 @@ private typealias Sink = FileSink
         #expect(pages.map(\.pixels.packed) == AbilityExamples.book.map { $0.pixels() })
     }
 
+    @Test func `writes pages into one file`() throws {
+        var pages: [DecodedImage] = []
+        try host.manager.withSession(try ImageSource(path: "book.mosaic")) { session throws(CoderError) in
+            for item in try session.items() {
+                try session.select(item: item.index)
+                pages.append(try session.decodeImage(DecodeOptions()))
+            }
+        }
+        // album begins
+        let sink = try FileSink(path: "album.mosaic", replacing: true)
+        let encoder = try host.manager.makeItemsEncoder(to: "mosaic", into: sink)
+        for page in pages { try encoder.add(page) }
+        try encoder.finish()
+        try sink.commit()
+        // album ends
+        try host.manager.withSession(try ImageSource(path: "album.mosaic")) { session throws(CoderError) in
+            #expect(try session.items().count == pages.count)
+            for (index, page) in pages.enumerated() {
+                try session.select(item: index)
+                #expect(try session.decodeImage(DecodeOptions()).pixels.packed == page.pixels.packed)
+            }
+        }
+    }
+
     @Test func `lists a damaged page with its reason, and the pages before it`() throws {
         let whole = AbilityExamples.book.flatMap(\.bytes)
 

@@ -65,7 +65,7 @@ import Testing
         let blocks = Self.page.blocks
         let sections = Self.page.lines.filter { $0.hasPrefix("## ") && $0 != "## Overview" }
 
-        #expect(sections.count == 12)
+        #expect(sections.count == 13)
         for section in sections {
             #expect(blocks.count { $0.heading == section && !$0.language.isEmpty } >= 2, "\(section)")
         }

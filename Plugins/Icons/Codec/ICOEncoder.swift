@@ -2,17 +2,33 @@ public import CoderPluginKit
 public import ImageModel
 import PNGCodec
 
-/// Encodes an icon with one image: a PNG above 48 pixels, a bitmap of 32 bits up to there, which every reader takes.
-public final class ICOEncoder: ImageEncoder {
+/// Encodes an icon of one or more sizes: a PNG above 48 pixels, a bitmap of 32 bits up to there, which every reader
+/// takes.
+public final class ICOEncoder: ItemEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
+    private var images: [Image] = []
+
+    private struct Image {
+        let size: PixelSize
+        let bytes: [UInt8]
+    }
 
     /// The largest side that the directory can state.
     private static let longest = 256
     private static let longestBitmap = 48
+    /// The signature of the format has 0 in the high byte of the count.
+    private static let mostImages = 255
 
     public init(_ session: EncoderSession) { self.session = session }
+
+    public func beginItem(_ item: ItemDescription) throws(CoderError) {
+        guard [.primary, .page, .alternative, .level].contains(item.role) else {
+            throw .refused("an icon has sizes, no \(item.role == .thumbnail ? "thumbnails" : "auxiliary images")")
+        }
+        guard images.count < Self.mostImages else { throw .refused("an icon has at most \(Self.mostImages) images") }
+    }
 
     public func acceptedFormats(for info: ImageInfo) -> [PixelFormat] { [.rgba8] }
 
@@ -25,20 +41,29 @@ public final class ICOEncoder: ImageEncoder {
     }
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
-        guard let sink, let info else { throw CoderError(.misuse, "begin comes first") }
+        guard let info else { throw CoderError(.misuse, "begin comes first") }
         let size = surface.size
         let isPNG = max(size.width, size.height) > Self.longestBitmap
-        let image = isPNG ? try png(info, frame, surface) : bitmap(surface)
-        var directory: [UInt8] = [0, 0, 1, 0, 1, 0]
-        // 0 stands for 256.
-        directory += [UInt8(truncatingIfNeeded: size.width), UInt8(truncatingIfNeeded: size.height), 0, 0, 1, 0, 32, 0]
-        directory += Self.u32(image.count) + Self.u32(directory.count + 8)
-        try sink.write(directory)
-        try sink.write(image)
+        let bytes = isPNG ? try png(info, frame, surface) : bitmap(surface)
+        try session.host.reserve(bytes: bytes.count)
+        images.append(Image(size: size, bytes: bytes))
     }
 
-    /// Nothing to do: the image is written already.
-    public func finish() {}
+    /// Writes the directory, which states the places of all images, then the images.
+    public func finish() throws(CoderError) {
+        guard let sink else { throw CoderError(.misuse, "begin comes first") }
+        var directory: [UInt8] = [0, 0, 1, 0, UInt8(images.count), 0]
+        var place = directory.count + 16 * images.count
+        for image in images {
+            // 0 stands for 256.
+            let sides = [image.size.width, image.size.height].map { UInt8(truncatingIfNeeded: $0) }
+            directory += sides + [0, 0, 1, 0, 32, 0] + Self.u32(image.bytes.count) + Self.u32(place)
+            place += image.bytes.count
+        }
+        try sink.write(directory)
+        for image in images { try sink.write(image.bytes) }
+        try session.host.reserve(bytes: -images.reduce(0) { $0 + $1.bytes.count })
+    }
 
     private func png(
         _ info: ImageInfo, _ frame: FrameInfo, _ surface: borrowing Surface

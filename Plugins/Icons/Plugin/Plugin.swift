@@ -6,6 +6,6 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.ico", decoder: IconDecoder.self, encoder: ICOEncoder.self,
-            roles: [.decode, .encode, .metadata, .items]),
+            roles: [.decode, .encode, .metadata, .items, .encodeItems]),
         Coder(id: "org.coderhost.icons", decoder: IconDecoder.self, roles: [.decode, .metadata, .items]),
     ])

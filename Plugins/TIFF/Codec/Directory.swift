@@ -92,6 +92,14 @@ struct Directory {
 
     subscript(tag: Int) -> Entry? { entries.first { $0.tag == tag } }
 
+    /// Returns the bytes of a field in the other byte order; texts and unknown types stay.
+    static func swapped(_ bytes: [UInt8], type: Int) -> [UInt8] {
+        // A rational is two numbers of 32 bits.
+        let width = type == 5 || type == 10 ? 4 : width(of: type)
+        guard width > 1 else { return bytes }
+        return stride(from: 0, through: bytes.count - width, by: width).flatMap { bytes[$0..<$0 + width].reversed() }
+    }
+
     /// The number of bytes of a value; 0 for an unknown type.
     static func width(of type: Int) -> Int {
         switch type {

@@ -131,6 +131,11 @@ struct MetadataFields {
         guard let inner = reader.numbers(entry).first.flatMap(reader.directory) else {
             return host.warn("the directory \(entry.tag) of Exif is damaged and is left out")
         }
+        // Later pages have the byte order of the first one.
+        func value(_ field: Directory.Entry) -> [UInt8] {
+            let bytes = reader.source.bytes(field.value)
+            return reader.isBigEndian == writer.isBigEndian ? bytes : Directory.swapped(bytes, type: field.type)
+        }
         func fields(_ directory: Directory) -> [DirectoryWriter.Field] {
             directory.entries.map { field in
                 if field.tag == ExifBuilder.interoperability,
@@ -139,10 +144,10 @@ struct MetadataFields {
                     return DirectoryWriter.Field(
                         field.tag,
                         below.entries.map {
-                            DirectoryWriter.Field($0.tag, type: $0.type, reader.source.bytes($0.value))
+                            DirectoryWriter.Field($0.tag, type: $0.type, value($0))
                         })
                 }
-                return DirectoryWriter.Field(field.tag, type: field.type, reader.source.bytes(field.value))
+                return DirectoryWriter.Field(field.tag, type: field.type, value(field))
             }
         }
         let place = writer.end

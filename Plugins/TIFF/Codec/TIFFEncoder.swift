@@ -1,8 +1,8 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Encodes one page of TIFF, or BigTIFF if the pixels need more than 4 GiB, in strips or tiles.
-public final class TIFFEncoder: RowEncoder {
+/// Encodes pages of TIFF, or BigTIFF if the pixels need more than 4 GiB, in strips or tiles.
+public final class TIFFEncoder: RowEncoder, ItemEncoder {
     private let session: EncoderSession
     private let settings: EncodeSettings
     private var sink: ByteSink?
@@ -12,6 +12,14 @@ public final class TIFFEncoder: RowEncoder {
     private var layout: BlockLayout?
     private var rowsDone = 0
     private var hasGrays = false
+    private var pages = Pages()
+
+    /// The page among several ones.
+    private struct Pages {
+        var item: ItemDescription?
+        /// The size of the first page.
+        var first: PixelSize?
+    }
 
     public init(_ session: EncoderSession) throws(CoderError) {
         self.session = session
@@ -41,6 +49,33 @@ public final class TIFFEncoder: RowEncoder {
         return true
     }
 
+    // MARK: Pages
+
+    public func beginItem(_ item: ItemDescription) throws(CoderError) {
+        if item.role == .auxiliary { throw .refused("TIFF contains no auxiliary images") }
+        try endPage()
+        pages.item = item
+        blobs = []
+    }
+
+    /// Whether the page is a smaller version of the first one.
+    private func isReduced(_ size: PixelSize) -> Bool {
+        guard let first = pages.first, let role = pages.item?.role, [.alternative, .level, .thumbnail].contains(role)
+        else {
+            return false
+        }
+        return size.width < first.width && size.height <= first.height
+    }
+
+    /// Writes the directory of the current page.
+    private func endPage() throws(CoderError) {
+        guard let layout, let info, let writer else { return }
+        guard rowsDone == info.size.height else { throw CoderError(.misuse, "the image is not complete") }
+        try writer.endPage()
+        try session.host.reserve(bytes: -3 * layout.blockBytes)
+        (self.layout, rowsDone) = (nil, 0)
+    }
+
     // MARK: Pixels
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
@@ -50,16 +85,25 @@ public final class TIFFEncoder: RowEncoder {
 
     public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
         guard let info, let sink else { throw CoderError(.misuse, "begin comes first") }
-        if writer != nil { throw .unsupported("a second page") }
+        if layout != nil { throw .unsupported("a second page without beginItem") }
         let layout = BlockLayout(info.size, info.nativeFormat, settings)
         let exif = blobs.first { $0.kind == .exif }?.bytes
+        let isReduced = isReduced(info.size)
         let bytes = (info.size.area ?? .max).multipliedReportingOverflow(by: info.nativeFormat.bytesPerPixel)
         let isBig = settings.isBig ?? (bytes.overflow || bytes.partialValue > 4_000_000_000)
-        let writer = try TIFFWriter(sink, isBig: isBig, isBigEndian: exif?.first == 0x4D)
+        let writer =
+            if let writer { writer } else {
+                try TIFFWriter(sink, isBig: isBig, isBigEndian: exif?.first == 0x4D)
+            }
+        self.writer = writer
+        pages.first = pages.first ?? info.size
         try session.host.reserve(bytes: 3 * layout.blockBytes)
         try PageFields(info, settings, layout).write(to: writer)
+        if isReduced { try writer.set(254, 1) }
+        if let name = pages.item?.name { try writer.set(285, text: Array(name.utf8)) }
+        // Smaller versions need the profile; the rest would repeat that of the first page.
+        let blobs = isReduced ? blobs.filter { $0.kind == .icc } : blobs
         try MetadataFields(session.host).write(blobs, orientation: info.orientation, to: writer)
-        self.writer = writer
         self.layout = layout
         return layout.block.height
     }
@@ -125,12 +169,10 @@ public final class TIFFEncoder: RowEncoder {
     }
 
     public func finish() throws(CoderError) {
-        guard let writer, let layout, let info, rowsDone == info.size.height else {
-            throw CoderError(.misuse, "the image is not complete")
-        }
+        guard let writer, layout != nil else { throw CoderError(.misuse, "the image is not complete") }
+        try endPage()
         if hasGrays { session.host.warn("gray levels became black or white") }
         try writer.finish()
-        try session.host.reserve(bytes: -3 * layout.blockBytes)
     }
 }
 

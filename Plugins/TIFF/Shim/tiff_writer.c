@@ -1,5 +1,5 @@
 /*
- * tiff_writer.c - a file that libtiff writes through a function: blocks first, the directory at the end.
+ * tiff_writer.c - a file that libtiff writes through a function: of each page the blocks first, then the directory.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "internal.h"
@@ -7,17 +7,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The bytes of a written directory. */
+typedef struct fragment {
+    uint64_t offset, count;
+    uint8_t *bytes;
+} fragment;
+
 struct tiff_shim_writer {
     TIFF           *tiff;
     tiff_shim_write write;
     void           *context;
     uint64_t        position, end;
-    messages        messages;
+    /* The directories, which libtiff reads again to link the next one; the last one is not complete. */
+    fragment *directories;
+    size_t    directory_count;
+    int       keeps; /* a directory is being written */
+    messages  messages;
 };
 
-/* libtiff reads only to extend a file that exists. */
-static tmsize_t read_nothing(thandle_t handle, void *target, tmsize_t count) {
-    (void)handle, (void)target, (void)count;
+static tmsize_t read_directory(thandle_t handle, void *target, tmsize_t count) {
+    tiff_shim_writer *writer = handle;
+    for (size_t i = writer->directory_count; i > 0; i--) {
+        const fragment *one = &writer->directories[i - 1];
+        if (count >= 0 && writer->position >= one->offset && writer->position - one->offset <= one->count &&
+            (uint64_t)count <= one->count - (writer->position - one->offset)) {
+            memcpy(target, one->bytes + (writer->position - one->offset), (size_t)count);
+            writer->position += (uint64_t)count;
+            return count;
+        }
+    }
+    return 0;
+}
+
+/* Keeps the bytes of the directory being written, of which the last write is the whole, and changes of others. */
+static int keep(tiff_shim_writer *writer, const uint8_t *bytes, uint64_t count) {
+    for (size_t i = 0; i < writer->directory_count; i++) {
+        fragment *one = &writer->directories[i];
+        if (writer->position >= one->offset && writer->position - one->offset <= one->count &&
+            count <= one->count - (writer->position - one->offset)) {
+            memcpy(one->bytes + (writer->position - one->offset), bytes, count);
+            return 0;
+        }
+    }
+    if (!writer->keeps || count > 1 << 20) return 0;
+    fragment *last = &writer->directories[writer->directory_count];
+    uint8_t  *copy = realloc(last->bytes, count ? count : 1);
+    if (!copy) return 1;
+    memcpy(copy, bytes, count);
+    *last = (fragment){writer->position, count, copy};
     return 0;
 }
 
@@ -33,6 +70,7 @@ static tmsize_t write_bytes(thandle_t handle, void *bytes, tmsize_t count) {
         writer->end += gap;
     }
     if (writer->write(writer->context, writer->position, bytes, (uint64_t)count) != 0) return -1;
+    if (keep(writer, bytes, (uint64_t)count) != 0) return -1;
     writer->position += (uint64_t)count;
     if (writer->position > writer->end) writer->end = writer->position;
     return count;
@@ -57,7 +95,7 @@ tiff_shim_writer *tiff_shim_writer_open(uint8_t is_big, uint8_t is_big_endian, t
         writer->write = write, writer->context = context;
         TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, &writer->messages);
         TIFFOpenOptionsSetWarningHandlerExtR(options, note_warning, &writer->messages);
-        writer->tiff = TIFFClientOpenExt("image", mode, writer, read_nothing, write_bytes, seek, close_nothing, size_of,
+        writer->tiff = TIFFClientOpenExt("image", mode, writer, read_directory, write_bytes, seek, close_nothing, size_of,
                                          NULL, NULL, options);
     }
     TIFFOpenOptionsFree(options);
@@ -69,6 +107,8 @@ tiff_shim_writer *tiff_shim_writer_open(uint8_t is_big, uint8_t is_big_endian, t
 void tiff_shim_writer_free(tiff_shim_writer *writer) {
     if (!writer) return;
     if (writer->tiff) TIFFCleanup(writer->tiff);
+    for (size_t i = 0; i < writer->directory_count; i++) free(writer->directories[i].bytes);
+    free(writer->directories);
     free(writer);
 }
 
@@ -107,8 +147,24 @@ int32_t tiff_shim_write_block(tiff_shim_writer *writer, uint8_t is_tile, uint32_
            < 0;
 }
 
+int32_t tiff_shim_set_levels(tiff_shim_writer *writer, uint16_t count) {
+    static const uint64_t places[16];
+    return count > 16 || !TIFFSetField(writer->tiff, TIFFTAG_SUBIFD, count, places);
+}
+
+int32_t tiff_shim_end_page(tiff_shim_writer *writer) {
+    fragment *grown = realloc(writer->directories, (writer->directory_count + 1) * sizeof *grown);
+    if (!grown) return 1;
+    writer->directories                          = grown;
+    writer->directories[writer->directory_count] = (fragment){0, 0, NULL};
+    writer->keeps                                = 1;
+    int is_written                               = TIFFWriteDirectory(writer->tiff);
+    writer->keeps                                = 0;
+    writer->directory_count++;
+    return !is_written || writer->messages.errors != 0;
+}
+
 int32_t tiff_shim_finish(tiff_shim_writer *writer) {
-    if (!TIFFWriteDirectory(writer->tiff)) return 1;
     TIFFCleanup(writer->tiff);
     writer->tiff = NULL;
     return writer->messages.errors != 0;

@@ -1,6 +1,5 @@
 import HostSystem
 public import ImageModel
-import ImageProcessing
 import PluginRuntime
 
 extension CodersManager {
@@ -72,7 +71,8 @@ extension CodersManager {
                 try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
                 let inspector = OutputInspector(sink, of: coder)
-                try encode(content, with: encoder, coder, wishes, context, inspector)
+                try content.write(with: encoder, coder, wishes, context, inspector)
+                try encoder.finish()
                 try inspector.examine { recognizes($0) }
             } catch {
                 let named = error.naming(encoder: coder.id)
@@ -85,33 +85,5 @@ extension CodersManager {
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
         }
         throw refusal ?? absence(ofEncoderFor: format, forcing: wishes.encoder)
-    }
-
-    private func encode(
-        _ content: EncodingContent, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions,
-        _ context: SessionContext, _ sink: any OutputSink
-    ) throws(CoderError) {
-        let (facts, metadata) = content.facts
-        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, wishes)
-        let frame = FrameInfo(index: 0, rect: PixelRect(plan.info.size), hasAlpha: plan.info.hasAlpha)
-        var hasBegun = false
-        if case .rows(let rows) = content, plan.keepsPlaces {
-            try plan.begin(encoder, sink)
-            hasBegun = true
-            if let multiple = try encoder.beginRows(frame) {
-                try BandPipeline(rows.rows, multiple: multiple, to: encoder, plan, context).run()
-                return try encoder.finish()
-            }
-        }
-        let image = try content.whole()
-        try context.holding(pixelBytes: plan.byteCount(with: image.pixels)) { () throws(CoderError) in
-            let pixels = try plan.prepared(image.pixels)
-            if !hasBegun { try plan.begin(encoder, sink) }
-            if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
-                context.warn("the format cannot store a thumbnail: it is left out")
-            }
-            try encoder.add(frame, pixels: pixels)
-            try encoder.finish()
-        }
     }
 }

@@ -45,6 +45,35 @@ enum EncodingContent {
     }
 }
 
+extension EncodingContent {
+    /// Writes the image with an encoder; `finish`, or a further image, must follow.
+    func write(
+        with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions, _ context: SessionContext,
+        _ sink: any OutputSink
+    ) throws(CoderError) {
+        let (facts, metadata) = facts
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, wishes)
+        let frame = FrameInfo(index: 0, rect: PixelRect(plan.info.size), hasAlpha: plan.info.hasAlpha)
+        var hasBegun = false
+        if case .rows(let rows) = self, plan.keepsPlaces {
+            try plan.begin(encoder, sink)
+            hasBegun = true
+            if let multiple = try encoder.beginRows(frame) {
+                return try BandPipeline(rows.rows, multiple: multiple, to: encoder, plan, context).run()
+            }
+        }
+        let image = try whole()
+        try context.holding(pixelBytes: plan.byteCount(with: image.pixels)) { () throws(CoderError) in
+            let pixels = try plan.prepared(image.pixels)
+            if !hasBegun { try plan.begin(encoder, sink) }
+            if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
+                context.warn("the format cannot store a thumbnail: it is left out")
+            }
+            try encoder.add(frame, pixels: pixels)
+        }
+    }
+}
+
 extension RowImage {
     /// Returns the whole image in memory.
     func whole() throws(CoderError) -> DecodedImage {

@@ -2,7 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageModel
 
-/// `frames assemble`: writes an animation from images.
+/// `frames assemble`: writes an animation from images, or a file with several images.
 struct FramesAssembly {
     private let arguments: ParsedArguments
     private let host: CoderHost
@@ -39,6 +39,11 @@ struct FramesAssembly {
         let files = try arguments.imagesInFolders(operands, excluding: output, host)
         if output == "-" && Console.outputIsTerminal {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
+        }
+        let pages = host.manager.itemsEncoders(for: format)
+        if host.manager.animationEncoders(for: format).isEmpty, !pages.isEmpty {
+            try FramesTiming.refuse(arguments, for: format)
+            return PagesAssembly(arguments, host, output, format, encode).run(files)
         }
         // A failed image stops the whole animation.
         var subject = output
@@ -99,7 +104,8 @@ struct FramesAssembly {
         try sink.commit()
         progress.clear()
         notices += (report?.warnings ?? []).map { FramesNotice(message: $0) }
-        tell(notices, encoder?.frameCount ?? 0, report)
+        FramesReport(output: output, format: format, count: encoder?.frameCount ?? 0, report: report)
+            .tell(notices, arguments)
     }
 
     /// The values of the timing file, apart from the order of the images.
@@ -145,8 +151,17 @@ struct FramesAssembly {
             to: format, of: facts, metadata: first.metadata.filter { $0.kind == .icc }, options: options,
             limits: host.manager.limits, into: sink)
     }
+}
 
-    private func tell(_ notices: [FramesNotice], _ count: Int, _ report: EncodeReport?) {
+/// The report of `frames assemble`.
+struct FramesReport {
+    var output: String
+    var format: ImageFormat
+    /// The number of frames or images.
+    var count: Int
+    var report: EncodeReport?
+
+    func tell(_ notices: [FramesNotice], _ arguments: ParsedArguments) {
         let coder = report?.coder ?? ""
         var told: Set<FramesNotice> = []
         let notices = notices.filter { told.insert($0).inserted }

@@ -17,6 +17,7 @@ enum FramesCommand: Command {
             ("coderhost frames assemble --timing cat.json -o cat.gif", "use the images that the timing file lists"),
             ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "make an animation from images"),
             ("coderhost frames assemble *.png -o film.apng --delay 1/30", "show each frame for exactly 1/30 s"),
+            ("coderhost frames assemble scan-*.png -o scan.tif", "make one file with a page per image"),
         ],
         options: [
             .output("folder/, or template with {n} (frame number), {stem}, {dir}, {tree}").limited(to: ["extract"]),
@@ -64,7 +65,8 @@ enum FramesCommand: Command {
         does.
         extract: images without file extension are PNG. Images of --raw can be smaller than the canvas;
         frames info lists their positions, --timing does not.
-        assemble: --timing can be -. Consecutive equal images can become one longer frame. A single frame
+        assemble: a format with pages or sizes, such as TIFF and ICO, holds every image as it is.
+        --timing can be -. Consecutive equal images can become one longer frame. A single frame
         becomes a still image, except in GIF. The color space is that of the first image. A folder stands
         for its images.
         With several files, info and extract continue after a failed file; the exit code is then 1.

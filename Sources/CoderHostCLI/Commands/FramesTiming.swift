@@ -35,6 +35,15 @@ struct FramesTiming {
         loopCount = try arguments.value("--loop").map { text throws(UsageError) in try Self.plays(text) }
     }
 
+    /// Refuses options for animations with a format of single images.
+    static func refuse(_ arguments: ParsedArguments, for format: ImageFormat) throws(UsageError) {
+        for name in ["--timing", "--fps", "--delay", "--speed", "--reverse", "--loop"] where arguments.has(name) {
+            throw UsageError(
+                "\(name) has no effect: \(format) holds pages or sizes, not frames", hint: "remove \(name)",
+                command: "frames")
+        }
+    }
+
     /// Returns the duration of a frame at the requested speed.
     func scaled(_ duration: FrameDuration) throws(CoderError) -> FrameDuration {
         if speed.isIdentity { return duration }

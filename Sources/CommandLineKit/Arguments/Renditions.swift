@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// The outputs of each input: every width in every format.
 package struct Renditions: Sendable {
@@ -13,6 +14,8 @@ package struct Renditions: Sendable {
     package let markup: Srcset.Style?
     /// The alternative text in the markup.
     package let alternative: String
+    /// The format of the outputs, if its encoder writes several images into one file.
+    private(set) var itemFormat: ImageFormat?
 
     /// Whether there is more than one output for each input, or a report about all of them.
     var isSeries: Bool { formats.count > 1 || !widths.isEmpty || markup != nil }
@@ -58,9 +61,22 @@ package struct Renditions: Sendable {
         return folder + (widths.isEmpty ? "{tree}{stem}.{ext}" : "{tree}{stem}-{w}.{ext}")
     }
 
+    /// Determines whether an encoder of the only format writes several images into one file.
+    ///
+    /// - Parameter named: the format of the output's file extension.
+    mutating func findItemFormat(_ named: ImageFormat?, _ encoder: String?, _ host: CoderHost) {
+        guard formats.count < 2, let format = formats.first ?? named else { return }
+        itemFormat = host.manager.itemsEncoders(for: format, forcing: encoder).isEmpty ? nil : format
+    }
+
+    /// Whether all widths go to one file.
+    func combinesSizes(in target: OutputTarget) -> Bool {
+        itemFormat != nil && widths.count > 1 && markup == nil && !target.mentions("w")
+    }
+
     /// Refuses a series whose outputs would have one name.
     func examine(_ target: OutputTarget, command: String) throws(UsageError) {
-        guard isSeries else { return }
+        guard isSeries, !combinesSizes(in: target) else { return }
         if target.isStandardOutput {
             throw UsageError(
                 "standard output holds one image", hint: "pass -o a folder, or '{stem}-{w}.{ext}'", command: command)
@@ -81,7 +97,7 @@ package struct Renditions: Sendable {
     package static let specification = [
         OptionSpecification(
             "--sizes", value: "WIDTHS", isList: true,
-            help: "write one file per width in px, such as 400,800,1600; -o with {w} (default: one file)"),
+            help: "one file per width in px, such as 400,800; -o with {w}. ICO, TIFF: all in one (default: one file)"),
         OptionSpecification(
             "--srcset", value: "STYLE", choices: Srcset.Style.allCases.map(\.rawValue),
             help: "print the <picture> element (html) or its data (json) for all files (default: none)"),
@@ -101,4 +117,11 @@ struct Rendition {
     var image: (DecodedImage, isIncomplete: Bool)?
     /// Whether pixels are turned upright in every format.
     var isUpright = false
+    /// Whether the width limits both sides.
+    var isBox = false
+
+    /// The size that the width requests; nil for that of the options.
+    func size(enlarging: Bool) -> DecodedSize? {
+        width.map { .box(PixelSize($0, isBox ? $0 : 0), .inside, enlarging: enlarging) }
+    }
 }

@@ -9,9 +9,7 @@ extension ConvertJob {
         _ session: DecodeSession, _ input: Input, _ rendition: Rendition
     ) throws(CoderError) -> ImageShape {
         var options = changes.options
-        if let width = rendition.width {
-            options.size = .box(PixelSize(width, 0), .inside, enlarging: renditions.enlarges)
-        }
+        if let size = rendition.size(enlarging: renditions.enlarges) { options.size = size }
         if let part = rendition.part { options.part = .rect(part) }
         var finish = changes.finish
         let encoder = try encoder(of: rendition, session, input)

@@ -21,7 +21,11 @@ extension ConvertJob {
         let namesProfile: Bool
 
         /// Parses `--frame`, `--first-frame`, `--item`, `--page`, `--incomplete`, `--coder`, `--keep` and `--strip`.
-        init(_ arguments: ParsedArguments, _ target: OutputTarget, _ style: Style) throws(UsageError) {
+        ///
+        /// - Parameter combinesItems: whether one output can hold several images.
+        init(
+            _ arguments: ParsedArguments, _ target: OutputTarget, _ style: Style, combinesItems: Bool
+        ) throws(UsageError) {
             if arguments.has("--frame") && arguments.has("--first-frame") {
                 throw UsageError(
                     "--frame and --first-frame both select a frame", hint: "choose one", command: style.command)
@@ -34,7 +38,7 @@ extension ConvertJob {
                     "--frame and --first-frame select one frame: the other frame options have no effect",
                     hint: "choose one", command: style.command)
             }
-            items = try ItemChoice(arguments, target, command: style.command)
+            items = try ItemChoice(arguments, target, combines: combinesItems, command: style.command)
             allowsIncomplete = arguments.has("--incomplete")
             coder = arguments.value("--coder")
             try arguments.refuseKeepingStripped(all: MetadataParts.choices.filter { $0 != "all" })

@@ -11,6 +11,7 @@ extension ConvertJob {
         _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ share: MemoryBudget.Share, all: Set<Int>?
     ) throws(CoderError) -> [Outcome] {
         var rendition = Rendition(format: renditions.formats.first)
+        if renditions.combinesSizes(in: target) { return [try writeSizes(source, input, session, share, all: all)] }
         guard renditions.isSeries || changes.trim != nil else {
             let shape = try plan(session, input, rendition)
             share.take(session.memoryEstimate(shape))
@@ -30,7 +31,7 @@ extension ConvertJob {
     }
 
     /// The pixels of a still as stored, and whether a part of them is missing.
-    private typealias Still = (pixels: PixelBuffer, isIncomplete: Bool)
+    typealias Still = (pixels: PixelBuffer, isIncomplete: Bool)
 
     /// How many animations are written together: each has an encoder, which may need a worker process.
     private var outputsPerPass: Int { max(1, min(16, 56 / (schedule.isAlone ? 1 : schedule.threads) - 2)) }
@@ -97,13 +98,17 @@ extension ConvertJob {
                 "the outputs contain the place where the image was taken; --strip gps removes it")
         }
         if !clipped.isEmpty, let width = outcomes.map(\.output.size.width).max() {
-            let shown = clipped.count > 4 ? [clipped[0], clipped[1]] : clipped
-            let more = clipped.count > 4 ? " … \(clipped[clipped.count - 1]) (\(clipped.count) widths)" : ""
-            let list = shown.map(String.init).joined(separator: ",") + more
-            outcomes[0].warnings.append(
-                "--sizes \(list): the image is only \(width) pixels wide and is not enlarged; --enlarge enlarges it")
+            outcomes[0].warnings.append(warning(clipped, width))
         }
         return outcomes
+    }
+
+    /// Returns the warning about sizes above that of the image.
+    func warning(_ clipped: [Int], _ width: Int) -> String {
+        let shown = clipped.count > 4 ? [clipped[0], clipped[1]] : clipped
+        let more = clipped.count > 4 ? " … \(clipped[clipped.count - 1]) (\(clipped.count) widths)" : ""
+        let list = shown.map(String.init).joined(separator: ",") + more
+        return "--sizes \(list): the image is only \(width) pixels wide and is not enlarged; --enlarge enlarges it"
     }
 
     /// Writes the open animations of a series together, frame by frame.
@@ -143,12 +148,13 @@ extension ConvertJob {
 
     /// Returns the shape of the largest width if all outputs are scaled from the whole image, so that no step needs its
     /// full size; nil otherwise.
-    private func largestShape(_ session: DecodeSession) throws(CoderError) -> ImageShape? {
+    func largestShape(_ session: DecodeSession) throws(CoderError) -> ImageShape? {
         var options = changes.options
+        let isBox = renditions.combinesSizes(in: target)
         guard let width = renditions.widths.max(), changes.trim == nil, options.part == nil, selection.frame == nil,
             !selection.allowsIncomplete
         else { return nil }
-        options.size = .box(PixelSize(width, 0), .inside, enlarging: renditions.enlarges)
+        options.size = .box(PixelSize(width, isBox ? width : 0), .inside, enlarging: renditions.enlarges)
         options.appliesOrientation = true
         return try session.shape(options)
     }
@@ -156,7 +162,7 @@ extension ConvertJob {
     /// Decodes the selected still without any change.
     ///
     /// - Parameter largest: the shape of the largest output, if the coder may reduce the image to this size.
-    private func storedStill(_ session: DecodeSession, _ largest: ImageShape?) throws(CoderError) -> Still {
+    func storedStill(_ session: DecodeSession, _ largest: ImageShape?) throws(CoderError) -> Still {
         if let largest {
             return (try session.decodeImage(forShapesUpTo: largest), false)
         }
@@ -169,7 +175,7 @@ extension ConvertJob {
     }
 
     /// Returns the part of the upright image without the border that all frames have.
-    private func trimmedPart(_ session: DecodeSession, _ still: PixelBuffer?) throws(CoderError) -> PixelRect {
+    func trimmedPart(_ session: DecodeSession, _ still: PixelBuffer?) throws(CoderError) -> PixelRect {
         let size = session.pendingOrientation.applied(to: session.info.size)
         let gravity = changes.options.cropPosition.gravity ?? .center
         // A rectangle is cropped first, because its numbers refer to the image; a shape is cropped from the rest.

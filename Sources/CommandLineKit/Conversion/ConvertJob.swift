@@ -36,21 +36,22 @@ package final class ConvertJob: Sendable {
         let count = style.names?.count ?? arguments.operands.count
         host = if let other { other } else { CoderHost(configuration: try arguments.configuration(imageCount: count)) }
         limits = try arguments.limits()
-        let renditions = try Renditions(arguments, host, style)
-        self.renditions = renditions
+        var renditions = try Renditions(arguments, host, style)
         let output = renditions.output(try arguments.output(default: style.output, host, command: style.command))
         // A URL has no local folder.
         let fields = OutputTemplate.names.filter { style.names == nil || !["dir", "tree"].contains($0) }
         target = try OutputTarget(
             output, arguments, fields: fields, isRemote: style.names != nil,
             followsFormat: renditions.isSeries || !renditions.formats.isEmpty)
-        try renditions.examine(target, command: style.command)
-        selection = try Selection(arguments, target, style)
         encode = try EncodingSwitches(arguments)
+        let named = FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        renditions.findItemFormat(named, encode.encoder, host)
+        try renditions.examine(target, command: style.command)
+        self.renditions = renditions
+        selection = try Selection(arguments, target, style, combinesItems: renditions.itemFormat != nil)
         try encode.examine(host)
         changes = try ImageChanges(arguments, option: style.sizeOption, box: style.box, host)
         self.style = style
-        let named = FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         for known in renditions.formats.isEmpty ? [named].compactMap({ $0 }) : renditions.formats {
             try encode.examine(for: known, host)
         }
@@ -122,7 +123,9 @@ package final class ConvertJob: Sendable {
         return try host.manager.withSession(source, options: decoding, forcing: selection.coder) {
             session throws(CoderError) in
             do throws(CoderError) {
-                return try convert(items: selection.items?.numbers(in: session) ?? [0], source, input, session, share)
+                let items = try selection.items?.numbers(in: session) ?? [0]
+                if combinesItems { return try writeTogether(items, source, input, session, share) }
+                return try convert(items: items, source, input, session, share)
             } catch {
                 let canShowParts = session.coder.roles.contains(.incremental) && !selection.allowsIncomplete
                 throw canShowParts && !style.copiesUnchanged ? error.hintingAtIncomplete : error
@@ -152,14 +155,7 @@ package final class ConvertJob: Sendable {
                 failed += 1
             }
         }
-        if let failure {
-            var error = failure.error
-            let others = failed < items.count ? ", the others were written" : ""
-            let name = "item \(failure.item)"
-            let label = error.message.hasPrefix(name + " ") ? "" : name + ": "
-            error.message = "\(label)\(error.message) (\(failed) of \(items.count) images failed\(others))"
-            throw error
-        }
+        if let failure { throw failure.error.about(item: failure.item, failed, of: items.count) }
         guard let first else { throw .invalidArgument("the selection has no items") }
         return first
     }
@@ -240,7 +236,7 @@ package final class ConvertJob: Sendable {
     }
 
     /// Decodes the still image to write.
-    private func decode(_ decoding: Decoding) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
+    func decode(_ decoding: Decoding) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
         let (session, shape) = (decoding.session, decoding.shape)
         if let frame = selection.frame ?? decoding.frames?.first?.index {
             return (keeping(try session.decodeFrame(frame, shape)), false)
@@ -256,7 +252,7 @@ package final class ConvertJob: Sendable {
     private static let rowsFromPixels = 1 << 19
 
     /// Returns the image as rows, or nil if it must be in memory completely.
-    private func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
+    func rows(_ decoding: Decoding) throws(CoderError) -> RowImage? {
         if selection.frame != nil || decoding.frames != nil || selection.allowsIncomplete || encode.needsWholeImage {
             return nil
         }

@@ -10,16 +10,25 @@ package enum ItemChoice {
     case all
 
     /// Parses the options; nil if none is given.
-    init?(_ arguments: ParsedArguments, _ target: OutputTarget, command: String) throws(UsageError) {
+    ///
+    /// - Parameter combines: whether one output can hold all images.
+    init?(
+        _ arguments: ParsedArguments, _ target: OutputTarget, combines: Bool, command: String
+    ) throws(UsageError) {
         if arguments.has("--item") && arguments.has("--page") {
             throw UsageError("--item and --page both select an image", hint: "choose one", command: command)
         }
         if let page = try arguments.integer("--page", 1...1_000_000) {
             self = .page(page)
         } else if arguments.value("--item") == "all" {
-            guard target.namesItems else {
+            guard target.namesItems || combines else {
                 throw UsageError(
                     "--item all writes several files: -o must contain {item}",
+                    hint: "for example -o '{stem}-{item}.png'", command: command)
+            }
+            if !target.namesItems, arguments.has("--sizes") || arguments.has("--target-size") {
+                throw UsageError(
+                    "--item all writes all images to one file: --sizes and --target-size apply to single images",
                     hint: "for example -o '{stem}-{item}.png'", command: command)
             }
             self = .all
@@ -51,7 +60,7 @@ package enum ItemChoice {
     package static let specification = [
         OptionSpecification(
             "--item", value: "N|all",
-            help: "select image N, from 0, or all pages (-o with {item}) (default: primary)"),
+            help: "select image N, from 0, or all: -o with {item}, or one TIFF or ICO (default: primary)"),
         OptionSpecification("--page", value: "N", help: "select page or image N, from 1 (default: 1)"),
     ]
 }

@@ -1,7 +1,7 @@
 import CoderPluginKit
 
-/// Encodes mosaics of one page: each pixel is a tile.
-final class MosaicEncoder: RowEncoder {
+/// Encodes mosaics: each pixel is a tile.
+final class MosaicEncoder: RowEncoder, ItemEncoder {
     private let session: EncoderSession
     private var output: (size: PixelSize, sink: ByteSink)?
     private var text: [UInt8] = []
@@ -17,6 +17,13 @@ final class MosaicEncoder: RowEncoder {
         text = blob.bytes
         return true
     }
+
+    // pages begins
+    func beginItem(_ item: ItemDescription) throws(CoderError) {
+        guard item.role == .primary || item.role == .page else { throw .refused("a mosaic has only pages") }
+        text = []  // begin, add and the rows of this page follow
+    }
+    // pages ends
 
     // rows begins
     func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {

@@ -119,7 +119,13 @@ internal import TIFFShim
         try check(status)
     }
 
-    /// Writes the directory.
+    /// Announces smaller levels of the page, which follow as pages.
+    func setLevels(_ count: Int) throws(CoderError) { try check(unsafe tiff_shim_set_levels(writer, UInt16(count))) }
+
+    /// Writes the directory of the page.
+    func endPage() throws(CoderError) { try check(unsafe tiff_shim_end_page(writer)) }
+
+    /// Completes the file.
     func finish() throws(CoderError) {
         try check(unsafe tiff_shim_finish(writer))
         if !output.isSeekable { try output.sink.write(output.bytes) }

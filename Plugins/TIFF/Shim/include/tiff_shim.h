@@ -93,7 +93,11 @@ int32_t tiff_shim_set_extra_sample(tiff_shim_writer *writer, uint16_t kind);
 
 /* Encodes a strip or a tile; it may change the bytes. 0 = success. */
 int32_t tiff_shim_write_block(tiff_shim_writer *writer, uint8_t is_tile, uint32_t block, uint8_t *bytes, uint64_t count);
-/* Writes the directory. 0 = success. */
+/* Announces smaller levels of the page: the next `count` pages, at most 16, are subordinate to it. 0 = success. */
+int32_t tiff_shim_set_levels(tiff_shim_writer *writer, uint16_t count);
+/* Writes the directory of the page; the fields that follow describe the next page. 0 = success. */
+int32_t tiff_shim_end_page(tiff_shim_writer *writer);
+/* Frees libtiff's part. 0 = success. */
 int32_t tiff_shim_finish(tiff_shim_writer *writer);
 
 #endif
