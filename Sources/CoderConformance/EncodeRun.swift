@@ -12,6 +12,8 @@ struct EncodeSetup {
     var animation = Animation()
     /// The band size, in multiples of the rows that the encoder requests; nil to pass whole images.
     var bands: Int?
+    /// The role of all items but the first, to pass the images as items of one output; nil to pass them as frames.
+    var itemRole: UInt32?
 
     /// The properties of an image besides its pixels.
     struct Metadata {
@@ -100,23 +102,21 @@ extension CheckContext {
         return info
     }
 
-    private static func run(
-        _ session: Encoding, _ images: [Image], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
-    ) throws(Stop) {
-        func take(_ answer: Answer) -> Bool {
-            if outcome.defects.objection == nil { outcome.defects.objection = answer.objection }
-            if answer.isFailure { outcome.failure = answer }
-            return answer.isFailure
-        }
-        if take(session.open(setup.options)) { return }
-        guard session.isOpen else {
-            throw .fault("open answered CPI_OK and no encoder", .encoder, try: "store the session in *encoder")
-        }
-        var info = facts(images, setup)
+    /// Records an answer; returns whether it is a failure.
+    private static func take(_ answer: Answer, _ outcome: inout EncodeOutcome) -> Bool {
+        if outcome.defects.objection == nil { outcome.defects.objection = answer.objection }
+        if answer.isFailure { outcome.failure = answer }
+        return answer.isFailure
+    }
+
+    /// Returns the format that the encoder takes for an image; nil after a failure.
+    private static func format(
+        _ session: Encoding, _ info: cpi_image_info, _ outcome: inout EncodeOutcome
+    ) throws(Stop) -> cpi_pixel_format? {
         var offers: [cpi_pixel_format] = []
         for index in 0..<UInt32(40) {
             let (answer, format) = session.accept(info, index)
-            if take(answer) { return }
+            if take(answer, &outcome) { return nil }
             if answer.status == CPI_END { break }
             if answer.status != CPI_OK { throw .fault(answer.text, .accept, try: "answer CPI_OK or CPI_END") }
             if let objection = format.objection {
@@ -130,16 +130,60 @@ extension CheckContext {
         guard let format = offers.first(where: { $0.isEqual(info.native) }) ?? offers.first else {
             throw .fault("accept offers no pixel format for \(info.native.text)", .accept, try: "offer at least one")
         }
+        return format
+    }
+
+    /// Encodes each image as an item of its own.
+    private static func runItems(
+        _ session: Encoding, _ images: [Image], _ role: UInt32, _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
+    ) throws(Stop) {
+        let output = Output(room: setup.output.room, refusal: setup.output.refusal, shape: setup.shape)
+        for (index, image) in images.enumerated() {
+            let isFirst = index == 0
+            guard let answer = session.nextItem(isFirst ? CPI_ITEM_PRIMARY : role, of: isFirst ? CPI_ITEM_NONE : 0)
+            else {
+                throw .fault(
+                    "\(session.coder.id) has CPI_CODER_ENCODE_ITEMS and no table for it", .roles,
+                    try: "answer the table from cpi_encoder_api.get")
+            }
+            if take(answer, &outcome) { return }
+            if answer.status != CPI_OK {
+                outcome.failure = answer
+                return
+            }
+            var info = facts([image], setup)
+            guard let format = try format(session, info, &outcome) else { return }
+            info.native = format
+            if take(session.begin(info, output), &outcome) { return }
+            let surface = Surface(
+                format, width: image.width, height: image.height, layout: setup.layout, shape: setup.shape)
+            surface.pixels = image.pixels(format)
+            var frame = cpi_frame_info()
+            frame.flags = CPI_FRAME_INDEPENDENT | (image.hasAlpha ? CPI_FRAME_HAS_ALPHA : 0)
+            frame.rect = cpi_rect(x: 0, y: 0, width: info.width, height: info.height)
+            if take(session.add(frame, surface), &outcome) { return }
+        }
+        _ = take(session.finish(), &outcome)
+    }
+
+    private static func run(
+        _ session: Encoding, _ images: [Image], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
+    ) throws(Stop) {
+        if take(session.open(setup.options), &outcome) { return }
+        guard session.isOpen else {
+            throw .fault("open answered CPI_OK and no encoder", .encoder, try: "store the session in *encoder")
+        }
+        if let role = setup.itemRole { return try runItems(session, images, role, setup, &outcome) }
+        var info = facts(images, setup)
+        guard let format = try format(session, info, &outcome) else { return }
         info.native = format
         outcome.format = format
-        if take(session.begin(info, Output(room: setup.output.room, refusal: setup.output.refusal, shape: setup.shape)))
-        {
-            return
-        }
+        let output = Output(room: setup.output.room, refusal: setup.output.refusal, shape: setup.shape)
+        if take(session.begin(info, output), &outcome) { return }
         for blob in setup.metadata.blobs {
             let answer = session.add(blob)
             outcome.blobAnswers.append(answer.status)
-            if answer.status != CPI_REFUSED, take(answer) { return }
+            if answer.status != CPI_REFUSED, take(answer, &outcome) { return }
         }
         for (index, image) in images.enumerated() {
             let surface = Surface(
@@ -154,7 +198,7 @@ extension CheckContext {
                 frame.duration = cpi_rational(numerator: tenths, denominator: 10)
             }
             if let bands = setup.bands, let (answer, rows) = session.beginRows(frame) {
-                if take(answer) { return }
+                if take(answer, &outcome) { return }
                 outcome.usedBands = answer.status == CPI_OK
                 if outcome.usedBands {
                     if rows == 0 {
@@ -166,15 +210,15 @@ extension CheckContext {
                             layout: setup.layout, shape: setup.shape)
                         let bytes = image.width * format.bytesPerPixel
                         band.pixels = Array(surface.pixels[y * bytes..<(y + band.height) * bytes])
-                        if take(session.addRows(band)) { return }
+                        if take(session.addRows(band), &outcome) { return }
                     }
                     continue
                 }
             }
-            if take(session.add(frame, surface)) { return }
+            if take(session.add(frame, surface), &outcome) { return }
         }
         let answer = session.finish()
-        if take(answer) { return }
+        if take(answer, &outcome) { return }
         if answer.status != CPI_OK {
             throw .fault(answer.text, .finish, try: "finish answers CPI_OK or an error")
         }

@@ -140,6 +140,11 @@ extension Rule {
     static let itemCount = Rule("cpi/items.h", "Tells how many items there are.")
     static let selectItem = Rule("cpi/items.h", "Puts the session into [header] for item number `index`.")
 
+    static let encodeItems = Rule("cpi/items.h", "Several stills in one output, with CPI_CODER_ENCODE_ITEMS.")
+    static let nextItem = Rule(
+        "cpi/items.h", "CPI_OK, CPI_REFUSED (the output holds no item of this role, or no further one; the state stays)"
+    )
+
     static let rows = Rule("cpi/rows.h", "The output has the same bytes as with add_frame.")
     static let parallel = Rule("cpi/parallel.h", "Output must not depend on the number of threads.")
     static let sessionThread = Rule(
@@ -199,7 +204,8 @@ extension Rule {
         .table, .extensionID, .entry, .entryFails, .initialize, .hostGet, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .hygiene, .image, .sealed, .latency, .newValues, .forked,
         .ownThreads, .guest, .deterministic, .noSharedState, .freesAll, .bands, .statuses, .refused, .failedOpen,
-        .region, .dirty, .rows, .parallel, .sessionThread, .rewritePixels, .rewriteMetadata, .rewriteRemove,
+        .region, .dirty, .encodeItems, .nextItem, .rows, .parallel, .sessionThread, .rewritePixels, .rewriteMetadata,
+        .rewriteRemove,
         .rewriteItems,
         .rewriteAnswer, .transcode, .transcodeAnswer,
     ]

@@ -46,7 +46,8 @@ import Testing
         // Optional abilities.
         ("chooses-first-item", ["abilities.items"]), ("describes-first-item", ["abilities.items"]),
         ("endless-items", ["abilities.items"]), ("hides-items", ["abilities.items"]),
-        ("rows-differ", ["abilities.rows"]), ("thread-in-pixels", ["abilities.parallel"]),
+        ("rows-differ", ["abilities.rows"]), ("drops-items", ["abilities.encode-items"]),
+        ("thread-in-pixels", ["abilities.parallel"]),
         ("task-reads-source", ["abilities.parallel"]),
         ("rewrites-pixels", ["abilities.rewrite"]), ("keeps-text", ["abilities.metadata"]),
         ("claims-dropped-items", ["abilities.rewrite"]), ("loses-text", ["abilities.metadata"]),
@@ -99,7 +100,8 @@ import Testing
         ["-DFRAME_X=-3"], ["-DBANDS=1"], ["-DITEM_ROLE=CPI_ITEM_PRIMARY"],
         ["-DMANIFEST_ROLES=\", \\\"region\\\"\"", "-DMORE_ROLES=CPI_CODER_REGION"],
         // Rows of an encoder, the host's threads, rewriting, transcoding.
-        ["-DTAKES_ROWS"], ["-DPARALLEL"], ["-DREWRITES"], ["-DTRANSCODES"],
+        ["-DTAKES_ROWS"],
+        ["-DENCODES_ITEMS"], ["-DPARALLEL"], ["-DREWRITES"], ["-DTRANSCODES"],
         ["-DITEM_ROLE=CPI_ITEM_PRIMARY", "-DREWRITES"],
     ]
 

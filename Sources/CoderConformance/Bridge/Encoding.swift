@@ -79,6 +79,19 @@ import CCoderPlugin
         return unsafe run("add_rows") { handle, error in unsafe rows.add_rows(handle, surface.pointer, error) }
     }
 
+    /// Begins the next item of the output; nil if the encoder has no table for items.
+    func nextItem(_ role: UInt32, of owner: UInt32) -> Answer? {
+        guard
+            let items = table(
+                CPI_EXT_ENCODE_ITEMS, as: cpi_encode_items_api.self, least: MemoryLayout<cpi_encode_items_api>.size)
+        else { return nil }
+        let item = unsafe GuardedStruct(
+            cpi_item(size: 0, flags: 0, role: role, of: owner, group: 0, reserved: 0, name: nil, kind: nil), shape)
+        return unsafe run("next_item") { handle, error in
+            unsafe items.next_item(handle, UnsafePointer(item.pointer), error)
+        }
+    }
+
     private var rowsTable: cpi_encode_rows_api? {
         table(CPI_EXT_ENCODE_ROWS, as: cpi_encode_rows_api.self, least: MemoryLayout<cpi_encode_rows_api>.size)
     }

@@ -23,6 +23,7 @@ import ImageModel
         var decodesAnimations: Bool { roles & CPI_CODER_ANIMATION != 0 }
         var servesRegions: Bool { roles & CPI_CODER_REGION != 0 }
         var listsItems: Bool { roles & CPI_CODER_ITEMS != 0 }
+        var encodesItems: Bool { roles & CPI_CODER_ENCODE_ITEMS != 0 }
         var rewrites: Bool { roles & CPI_CODER_REWRITE != 0 }
         var transcodes: Bool { roles & CPI_CODER_TRANSCODE != 0 }
         var scales: Bool { roles & CPI_CODER_SCALE != 0 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Optional abilities: rows of encoders, threads of the host, rewriting and transcoding.
 enum AbilityChecks {
-    static let all = [rows, parallel, rewrite, metadata, damage, transcode]
+    static let all = [rows, EncodeItemsCheck.items, parallel, rewrite, metadata, damage, transcode]
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
 
     static let rows = Check(

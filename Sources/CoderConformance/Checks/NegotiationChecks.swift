@@ -89,7 +89,8 @@ enum NegotiationChecks {
         needs: ["lifecycle.load"]
     ) { context throws(Stop) in
         let known = [
-            CPI_EXT_ITEMS, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_ENCODE_ROWS, CPI_EXT_REWRITE, CPI_EXT_TRANSCODE,
+            CPI_EXT_ITEMS, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_ENCODE_ITEMS, CPI_EXT_ENCODE_ROWS, CPI_EXT_REWRITE,
+            CPI_EXT_TRANSCODE,
         ]
         var unknown = [
             "", "/", "a", "coderhost.items", "coderhost.items/", "coderhost.items/01", "coderhost.items/2",

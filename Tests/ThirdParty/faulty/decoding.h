@@ -8,6 +8,7 @@ struct cpi_decoder {
     const cpi_source *source;
     uint32_t          width, height, full_height, channels, rows_done, part_rows, frame;
     cpi_rect          dirty;
+    uint64_t          start; /* of the item */
 };
 
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -33,7 +34,7 @@ static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error
 static cpi_status take(cpi_decoder *d, uint64_t offset, uint8_t *buffer, uint64_t count, cpi_error *error) {
     int32_t    complete = d->source->complete(d->source->ctx);
     uint64_t   copied   = 0;
-    cpi_status status   = d->source->read_at(d->source->ctx, offset, buffer, count, &copied);
+    cpi_status status   = d->source->read_at(d->source->ctx, d->start + offset, buffer, count, &copied);
     if (status < 0) return fail(&d->base, error, status, "the source cannot be read");
     if (copied == count) return CPI_OK;
     if (!complete) return CPI_NEED_INPUT;
@@ -52,6 +53,22 @@ static cpi_status check_size(cpi_decoder *d, cpi_error *error) {
         return fail_limit(&d->base, error, CPI_LIMIT, "too many pixels", CPI_LIMIT_PIXELS, limits->max_pixels, pixels);
     return CPI_OK;
 }
+
+#ifdef ENCODES_ITEMS /* further images follow the first one */
+/* Returns whether there is an image of this number, its place and its header. */
+static int find(cpi_decoder *d, uint32_t index, uint64_t *start, uint8_t *b) {
+    for (*start = 0;; index--) {
+        uint64_t copied = 0;
+        if (d->source->read_at(d->source->ctx, *start, b, HEADER_BYTES, &copied) != CPI_OK || copied < HEADER_BYTES
+            || memcmp(b, "flt!", 4) != 0 || (b[8] != 3 && b[8] != 4))
+            return 0;
+        if (index == 0) return 1;
+        *start += HEADER_BYTES + (uint64_t)((uint32_t)b[4] << 8 | b[5]) * ((uint32_t)b[6] << 8 | b[7]) * b[8];
+    }
+}
+#undef HAS_ITEMS
+#define HAS_ITEMS (find(d, 1, &(uint64_t){0}, b) ? CPI_IMAGE_ITEMS : 0)
+#endif
 
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *out, cpi_error *error) {
     uint8_t    b[HEADER_BYTES];
@@ -255,6 +272,42 @@ static cpi_status choose(cpi_decoder *d, uint32_t index, cpi_error *error) {
     d->base.state = HEADER;
     d->frame      = 0;
     d->height     = height_of(d, CHOSEN(index));
+    return CPI_OK;
+}
+
+static const cpi_items_api items = {{sizeof items, 1, CPI_EXT_ITEMS_TAG}, describe, choose, NULL};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_ITEMS) == 0 ? &items : NULL)
+#endif
+
+#ifdef ENCODES_ITEMS
+static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_image_info *info, cpi_error *error) {
+    uint8_t    b[HEADER_BYTES];
+    uint64_t   start;
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK || !find(d, index, &start, b)) return status != CPI_OK ? status : CPI_END;
+    const cpi_item       mine  = {.size = sizeof mine, .role = index == 0 ? CPI_ITEM_PRIMARY : CPI_ITEM_PAGE,
+                                  .of = CPI_ITEM_NONE};
+    const cpi_image_info facts = {.size = sizeof facts, .width = (uint32_t)b[4] << 8 | b[5],
+                                  .height = (uint32_t)b[6] << 8 | b[7], .bit_depth = 8, .frame_count = FRAMES,
+                                  .native = b[8] == 4 ? rgba : rgb};
+    copy_struct(item, &mine);
+    copy_struct(info, &facts);
+    return CPI_OK;
+}
+
+static cpi_status choose(cpi_decoder *d, uint32_t index, cpi_error *error) {
+    uint8_t    b[HEADER_BYTES];
+    uint64_t   start;
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK) return status;
+    if (!find(d, index, &start, b)) return fail(&d->base, error, CPI_REFUSED, "there is no such item");
+    d->start    = start;
+    d->width    = (uint32_t)b[4] << 8 | b[5];
+    d->height   = d->full_height = (uint32_t)b[6] << 8 | b[7];
+    d->channels = b[8];
+    d->frame    = 0;
+    d->base.state = HEADER;
     return CPI_OK;
 }
 

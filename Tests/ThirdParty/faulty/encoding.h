@@ -8,6 +8,7 @@ struct cpi_encoder {
     const cpi_sink *sink;
     uint32_t        width, height, channels, rows_added;
     int             in_bands;
+    uint32_t        items; /* begun */
 };
 
 static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -62,8 +63,8 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
                                           (uint8_t)(e->height >> 8), (uint8_t)e->height, (uint8_t)e->channels};
     if (!surface->pixels || surface->width != e->width || surface->height != e->height)
         return fail(&e->base, error, CPI_MISUSE, "the surface has not the image's shape");
-    if ((status = write_out(e, header, sizeof header, error)) != CPI_OK) return status;
-    for (uint32_t y = 0; y < e->height; y++) {
+    if (WRITES_ITEM(e->items) && (status = write_out(e, header, sizeof header, error)) != CPI_OK) return status;
+    for (uint32_t y = 0; y < e->height && WRITES_ITEM(e->items); y++) {
         if (y % ROWS_PER_POLL == 0 && (status = go_on(&e->base, error)) != CPI_OK) return status;
         const uint8_t *row = surface->pixels + y * surface->stride;
         if ((status = write_out(e, row, (uint64_t)e->width * e->channels, error)) != CPI_OK) return status;
@@ -111,6 +112,23 @@ static const cpi_encode_rows_api rows_api = {
     {sizeof rows_api, 1, CPI_EXT_ENCODE_ROWS_TAG}, .begin_rows = begin_rows, .add_rows = add_rows};
 #undef EXTENSION
 #define EXTENSION(id) (strcmp(id, CPI_EXT_ENCODE_ROWS) == 0 ? &rows_api : NULL)
+#endif
+
+#ifdef ENCODES_ITEMS
+static cpi_status next_item(cpi_encoder *e, const cpi_item *item, cpi_error *error) {
+    cpi_status status = enter(&e->base, OPENED | FRAMED, error);
+    if (status != CPI_OK) return status;
+    if (item->role != CPI_ITEM_PRIMARY && item->role != CPI_ITEM_PAGE)
+        return fail(&e->base, error, CPI_REFUSED, "it has pages only");
+    e->items++;
+    e->base.state = OPENED;
+    return CPI_OK;
+}
+
+static const cpi_encode_items_api encode_items_api = {
+    {sizeof encode_items_api, 1, CPI_EXT_ENCODE_ITEMS_TAG}, .next_item = next_item};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_ENCODE_ITEMS) == 0 ? &encode_items_api : NULL)
 #endif
 
 static const void *get_from_encoder(cpi_encoder *e, const char *id) { return (void)e, (void)id, EXTENSION(id); }

@@ -18,7 +18,11 @@
 #ifndef MANIFEST_THREADS
 #define MANIFEST_THREADS "0"
 #endif
-#ifdef ITEM_ROLE
+#ifdef ENCODES_ITEMS
+#define MANIFEST_ROLES ", \"items\", \"encode-items\""
+#define MORE_ROLES     (CPI_CODER_ITEMS | CPI_CODER_ENCODE_ITEMS)
+#define HAS_ITEMS      0
+#elif defined ITEM_ROLE
 #define MANIFEST_ROLES ", \"items\""
 #define MORE_ROLES     CPI_CODER_ITEMS
 #ifndef HAS_ITEMS
@@ -139,6 +143,9 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #endif
 #ifndef KEEPS_REFUSAL
 #define KEEPS_REFUSAL 0
+#endif
+#ifndef WRITES_ITEM /* whether it writes item `number`, from 1; 0 is an image that is no item */
+#define WRITES_ITEM(number) 1
 #endif
 #ifndef BAND_HEADER /* the header bytes of a file written in bands */
 #define BAND_HEADER HEADER_BYTES
