@@ -109,6 +109,7 @@ let rooms = Room.complete(
         Room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
         Room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
         Room("Classics", "classics"),
+    room("PSD", "psd", on: ["JPEGCodec"]),
         Room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
         Room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
     ].compactMap(\.self))
