@@ -305,8 +305,10 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(failure(Array("GIF89a".utf8)) == .notMine)
         #expect(failure([]) == .truncated)
         #expect(failure([0xFF]) == .truncated)
-        #expect(failure(changed(frame + 1, 0xC3)) == .unsupportedFeature)  // lossless
-        #expect(failure(changed(frame + 4, 12)) == .unsupportedFeature)  // 12 bits
+        #expect(failure(changed(frame + 1, 0xC5)) == .unsupportedFeature)  // hierarchical
+        #expect(failure(changed(frame + 1, 0xCB)) == .unsupportedFeature)  // lossless with arithmetic coding
+        #expect(failure(changed(frame + 1, 0xC3)) == .corrupt)  // lossless, without a predictor
+        #expect(failure(changed(frame + 4, 10)) == .unsupportedFeature)  // 10 bits
         #expect(failure(changed(frame + 6, 0)) == .unsupportedFeature)  // a height of 0, for DNL
         #expect(failure(changed(frame + 9, 7)) == .corrupt)  // components
     }

@@ -1,7 +1,8 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Decodes JPEG: baseline, extended and progressive, Huffman or arithmetic coding, 8 bits.
+/// Decodes JPEG: baseline, extended and progressive, Huffman or arithmetic coding, 8 bits; through ``ExtendedImage``
+/// lossless images, and images of 12 bits.
 ///
 /// From a growing source, a single-scan image arrives row by row, each row once. A multi-scan image arrives as a whole,
 /// at most once for each finished scan, if the host requests partial images; ``JPEGScans`` chooses the scans. Its
@@ -18,6 +19,8 @@ public final class JPEGDecoder: ItemDecoder {
     private var image: ImageInfo?
     private(set) var run: Run?
     private(set) var album: JPEGAlbum?
+    /// The decoder of an image that the library does not decode.
+    var extended: ExtendedImage?
     /// The item that calls refer to; nil for the image of this decoder.
     var selected: JPEGAlbum.Opened?
 
@@ -73,16 +76,30 @@ public final class JPEGDecoder: ItemDecoder {
     /// The facts of the first image, for any selected item.
     func facts() throws(CoderError) -> ImageInfo {
         if let image { return image }
-        let header = try begin().header
+        let header: JPEGDecompressor.Header
+        do throws(CoderError) {
+            header = try begin().header
+        } catch {
+            guard error.code == .unsupportedFeature else { throw error }
+            return try extendedFacts(error)
+        }
         guard let native = header.native else { throw .unsupported("an image with \(header.components) components") }
+        return try describe(
+            ImageInfo(
+                size: header.size, nativeFormat: native, isLossy: true, density: header.density,
+                // The coefficients of several scans are all needed.
+                regionCost: header.isMultiScan ? .whole : .above))
+    }
+
+    /// Adds the metadata and the items to the facts of the frame.
+    func describe(_ frame: ImageInfo) throws(CoderError) -> ImageInfo {
+        var image = frame
         let metadata = JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes)
-        if listsItems { album = try JPEGAlbum(metadata.markers, of: header.size, self) }
-        let image = ImageInfo(
-            size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
-            color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
-            hasItems: album?.isEmpty == false, decodesRows: true,
-            // The coefficients of several scans are all needed.
-            regionCost: header.isMultiScan ? .whole : .above)
+        if listsItems { album = try JPEGAlbum(metadata.markers, of: image.size, self) }
+        image.orientation = try metadata.orientation()
+        image.color = ColorDescription(hasProfile: metadata.hasProfile)
+        image.hasItems = album?.isEmpty == false
+        image.decodesRows = true
         self.image = image
         return image
     }
@@ -95,6 +112,7 @@ public final class JPEGDecoder: ItemDecoder {
 
     public var pixelFormats: [PixelFormat] {
         if let selected { return selected.pixelFormats }
+        if let extended { return [extended.header.format] }
         let native = image?.nativeFormat ?? .rgb8
         return (native == .rgb8 ? [] : [native])
             + [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)]
@@ -104,6 +122,7 @@ public final class JPEGDecoder: ItemDecoder {
     /// long as 4/8. ``decode(_:into:)`` supports all scales.
     public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         if let selected { return selected.scaledSize(atLeast: wanted, of: size) }
+        if extended != nil { return size }
         return [1, 2, 4, 8].lazy.map { Self.reduce(size, to: $0) }
             .first { $0.width >= wanted.width && $0.height >= wanted.height } ?? size
     }
@@ -111,6 +130,7 @@ public final class JPEGDecoder: ItemDecoder {
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         if let selected { return try selected.decode(request, into: surface) }
         let image = try facts()
+        if let extended { return try decode(extended, request, into: surface) }
         let format = surface.format
         guard pixelFormats.contains(where: { $0.channels == format.channels }), format.bits == 8,
             format.numeric == .unorm, format.alpha != .premultiplied
@@ -172,7 +192,7 @@ public final class JPEGDecoder: ItemDecoder {
     // MARK: Bands
 
     /// The requested part; nil for the whole image.
-    private func part(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
+    func part(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
         guard let region, region != PixelRect(size) else { return nil }
         guard !region.isEmpty, PixelRect(size).contains(region) else {
             throw .invalidArgument("the region \(region) is not inside the image of \(size) pixels")
@@ -233,6 +253,7 @@ public final class JPEGDecoder: ItemDecoder {
 
     /// Ends a run; the next decode begins with the first byte again.
     func close() {
+        extended?.close()
         if let reserved = run?.reserved, reserved > 0 { try? session.host.reserve(bytes: -reserved) }
         run = nil
         decompressor = nil
