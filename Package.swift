@@ -105,11 +105,11 @@ let rooms = Room.complete(
         Room("GIF", "gif", hasPalettes: true),
         Room("JXL", "jxl", libraries: ["jxl"]),
         Room("JPEG2000", "jp2", hasBoxes: true, libraries: ["openjp2"]),
-    room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
+        Room("BMP", "bmp", on: ["JPEGCodec", "PNGCodec"]),
         Room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
         Room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
         Room("Classics", "classics"),
-    room("PSD", "psd", on: ["JPEGCodec"]),
+        Room("PSD", "psd", on: ["JPEGCodec"]),
         Room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
         Room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
     ].compactMap(\.self))
