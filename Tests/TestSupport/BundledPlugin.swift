@@ -28,8 +28,10 @@ public struct BundledPlugin: Sendable, Decodable {
     }
 
     private struct Identity: Decodable { let id: String }
+    private struct Isolation: Decodable { let required: Bool? }
 
     private let plugin: Identity
+    private let isolation: Isolation
     /// The coders.
     public let coders: [Coder]
 
@@ -37,6 +39,9 @@ public struct BundledPlugin: Sendable, Decodable {
     public var name: String {
         String(plugin.id.dropFirst("org.coderhost.".count).dropLast("-plugin".count))
     }
+
+    /// Whether the plugin runs only in a worker.
+    public var requiresIsolation: Bool { isolation.required ?? false }
 
     /// The path of the built file.
     public var path: String { "\(Repository.products)/libcoder-\(name).so" }

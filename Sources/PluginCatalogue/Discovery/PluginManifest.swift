@@ -171,7 +171,9 @@ public struct PluginManifest: Sendable, Hashable {
 extension PluginManifest {
     /// The isolation requirements of the plugin, one sentence each.
     package var isolationNotes: [String] {
-        (isolation.isRequired ? ["it runs only in a worker, unless --isolation is off (isolation.required)"] : [])
+        let demand =
+            "it runs only in a worker, which takes about 5 ms to start, unless --isolation is off (isolation.required)"
+        return (isolation.isRequired ? [demand] : [])
             + isolation.readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
     }
 
