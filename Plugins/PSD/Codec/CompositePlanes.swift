@@ -4,7 +4,7 @@ import ImageModel
 /// Reads rows of single channels: all rows of a channel precede those of the next one.
 final class CompositePlanes {
     /// How the channels are stored.
-    private enum Storage { case raw, runs }
+    private enum Storage { case raw, runs, zip, zipOfDifferences }
 
     private let source: ByteSource
     private let host: HostServices
@@ -14,19 +14,25 @@ final class CompositePlanes {
     private let start: Int
     /// The next row of each channel and its position, for runs.
     private var cursors: [(row: Int, offset: Int)] = []
+    /// The rows of all used channels, if they are one compressed stream.
+    private var inflated: [UInt8]?
+    /// The number of channels that are used.
+    private let used: Int
 
     /// The number of bytes that the length of a row in runs has.
     private var entryBytes: Int { header.isLarge ? 4 : 2 }
 
-    /// - Parameter start: the position of the image data.
-    init(_ session: DecoderSession, _ header: PSDHeader, at start: Int) throws(CoderError) {
-        (source, host, self.header) = (session.source, session.host, header)
+    /// - Parameters:
+    ///   - used: the number of channels that are read, from the first on.
+    ///   - start: the position of the image data.
+    init(_ session: DecoderSession, _ header: PSDHeader, used: Int, at start: Int) throws(CoderError) {
+        (source, host, self.header, self.used) = (session.source, session.host, header, used)
         var reader = ByteReader(source, at: start)
         switch try reader.u16BE() {
         case 0: storage = .raw
         case 1: storage = .runs
-        case 2: throw .unsupported("a composite compressed by ZIP")
-        case 3: throw .unsupported("a composite compressed by ZIP with prediction")
+        case 2: storage = .zip
+        case 3: storage = .zipOfDifferences
         case let number: throw .corrupt("compression \(number) does not exist", at: start)
         }
         self.start = reader.offset
@@ -55,7 +61,24 @@ final class CompositePlanes {
             let isFull = source.withBytes(offset..<end) { PackBits.unpack($0, into: &row) }
             cursors[channel] = (y + 1, offset + length)
             return isFull
+        case .zip, .zipOfDifferences:
+            let bytes = try inflate()
+            let at = (channel * header.size.height + y) * header.rowBytes
+            row = Array(bytes[at..<at + header.rowBytes])
+            if storage == .zipOfDifferences { RowDifferences.undo(&row, depth: header.depth) }
+            return true
         }
+    }
+
+    /// Decompresses the used channels, for which the host permits the memory.
+    private func inflate() throws(CoderError) -> [UInt8] {
+        if let inflated { return inflated }
+        guard source.isComplete else { throw .needsInput }
+        let total = used * header.size.height * header.rowBytes
+        try host.reserve(bytes: total)
+        let made = try Inflater.bytes(source, at: start, total: total, host)
+        inflated = made
+        return made
     }
 
     // MARK: The table of lengths

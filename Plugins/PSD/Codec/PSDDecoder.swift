@@ -11,7 +11,7 @@ public final class PSDDecoder: ThumbnailDecoder {
     /// The current row of each channel.
     private var rows: [[UInt8]] = []
     private var reserved = 0
-    /// The rows of a request that could not be finished yet.
+    /// The rows of a request of which a part was delivered; the next call continues in the same surface.
     private var unfinished: (rows: Range<Int>, next: Int)?
     private var hasWarnedOfRange = false
 
@@ -80,10 +80,11 @@ public final class PSDDecoder: ThumbnailDecoder {
                 y += 1
             }
         } catch {
-            unfinished = (wanted, y)
             if request.wantsPartial, y > start, [.needsInput, .truncated].contains(error.code) {
+                unfinished = (wanted, y)
                 return .partial(PixelRect(x: 0, y: start - region.y, width: region.width, height: y - start))
             }
+            if error.code != .needsInput { unfinished = nil }
             guard error.code == .truncated else { throw error }
             throw .truncated("\(size.height - y) of \(size.height) rows are missing")
         }
@@ -95,7 +96,8 @@ public final class PSDDecoder: ThumbnailDecoder {
     /// Opens the image data, and reserves memory for a row of each channel.
     private func openPlanes(_ composite: Composite) throws(CoderError) -> CompositePlanes {
         if let planes { return planes }
-        let made = try CompositePlanes(session, composite.header, at: composite.start)
+        let made = try CompositePlanes(
+            session, composite.header, used: composite.form.channels.count, at: composite.start)
         let needed = composite.form.channels.count * composite.header.rowBytes
         if reserved == 0 {
             try session.host.reserve(bytes: needed)

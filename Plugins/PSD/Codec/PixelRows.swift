@@ -126,7 +126,7 @@ struct PixelRows {
 
     /// Removes white from a sample of 8 bits, rounding to the nearest value.
     ///
-    /// - Parameter factor: the reciprocal of `alpha`, which must not be 0; with 24 bits it replaces the division exactly.
+    /// - Parameter factor: the reciprocal of `alpha`, not of 0; with 24 bits it replaces the division exactly.
     private static func unmixed(_ stored: UInt8, _ alpha: UInt8, _ factor: UInt32) -> UInt8 {
         let rest = Int(stored) + Int(alpha) - 255
         return rest <= 0 ? 0 : UInt8(truncatingIfNeeded: ((rest * 255 + Int(alpha) / 2) * Int(factor)) >> 24)
