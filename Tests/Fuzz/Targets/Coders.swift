@@ -39,6 +39,7 @@ extension FuzzTarget {
         Format("ico", cost: 2, PiecesMutator(headBytes: 62)), Format("icons", cost: 2, PiecesMutator(headBytes: 16)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("dds", cost: 2, PiecesMutator(headBytes: 148)),
+        Format("psd", cost: 2, PiecesMutator(headBytes: 44)),
         Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pam", cost: 4, nil, splicer: Splicer(RowsMutator())),
         Format("pnm", cost: 4, nil, splicer: Splicer(RowsMutator())),
