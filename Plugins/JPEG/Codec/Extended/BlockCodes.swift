@@ -10,10 +10,23 @@ extension ScanDecoder {
         _ part: Int, _ dc: HuffmanTable, _ ac: HuffmanTable, _ zigzag: Span<UInt8>,
         _ block: inout MutableSpan<Int16>, at start: Int
     ) {
-        block[start] = readMean(part, dc)
+        var window = reader.window
+        defer { reader.window = window }
+        block[start] = readMean(part, dc, &window)
         var index = 1
         while index < 64 {
-            let code = reader.symbol(ac)
+            let whole = reader.whole(ac, &window)
+            if whole != 0 {
+                index += Int(whole >> 4 & 15)
+                guard index < 64 else {
+                    index = 65
+                    break
+                }
+                block[start + Int(zigzag[index])] = whole >> 8
+                index += 1
+                continue
+            }
+            let code = reader.symbol(ac, &window)
             let length = code & 15
             if length == 0 {
                 if code != 0xF0 { return }
@@ -21,36 +34,42 @@ extension ScanDecoder {
                 continue
             }
             index += code >> 4
-            let value = reader.signed(length)
+            let value = window.signed(length)
             guard index < 64 else {
-                reader.fail("too many coefficients in a block")
-                return
+                index = 65
+                break
             }
             block[start + Int(zigzag[index])] = Int16(truncatingIfNeeded: value)
             index += 1
         }
+        // The codes of a block end at its last coefficient.
+        if index > 64 { reader.fail("too many coefficients in a block") }
     }
 
     /// Reads the first coefficient of a block.
     @inline(__always)
-    private mutating func readMean(_ part: Int, _ dc: HuffmanTable) -> Int16 {
-        let length = reader.symbol(dc)
+    private mutating func readMean(_ part: Int, _ dc: HuffmanTable, _ window: inout BitWindow) -> Int16 {
+        let length = reader.symbol(dc, &window)
         if length > 15 {
             reader.fail("an undefined difference of means")
         } else if length > 0 {
-            means[part] = means[part] &+ reader.signed(length)
+            means[part] = means[part] &+ window.signed(length)
         }
         return Int16(truncatingIfNeeded: means[part])
     }
 
     /// Reads the higher bits of the first coefficient.
     mutating func firstMean(_ part: Int, _ dc: HuffmanTable, _ block: inout MutableSpan<Int16>, at start: Int) {
-        block[start] = readMean(part, dc) << Int16(header.low)
+        var window = reader.window
+        block[start] = readMean(part, dc, &window) << Int16(header.low)
+        reader.window = window
     }
 
     /// Reads one more bit of the first coefficient.
     mutating func nextMean(_ block: inout MutableSpan<Int16>, at start: Int) {
-        if reader.bit() { block[start] |= 1 << Int16(header.low) }
+        var window = reader.window
+        if reader.bit(&window) { block[start] |= 1 << Int16(header.low) }
+        reader.window = window
     }
 
     /// Reads the higher bits of a band of coefficients.
@@ -61,21 +80,23 @@ extension ScanDecoder {
             emptyBlocks -= 1
             return
         }
+        var window = reader.window
+        defer { reader.window = window }
         var index = header.first
         while index <= header.last {
-            let code = reader.symbol(ac)
+            let code = reader.symbol(ac, &window)
             let (run, length) = (code >> 4, code & 15)
             if length == 0 {
                 if run < 15 {
                     emptyBlocks = (1 << run) - 1
-                    if run > 0 { emptyBlocks += reader.rest(run) }
+                    if run > 0 { emptyBlocks += window.rest(run) }
                     return
                 }
                 index += 16
                 continue
             }
             index += run
-            let value = reader.signed(length)
+            let value = window.signed(length)
             guard index <= header.last else {
                 reader.fail("too many coefficients in a block")
                 return
@@ -92,27 +113,30 @@ extension ScanDecoder {
         _ ac: HuffmanTable, _ zigzag: Span<UInt8>, _ block: inout MutableSpan<Int16>, at start: Int
     ) {
         let bit = Int16(1) << Int16(header.low)
+        let last = header.last
+        var window = reader.window
+        defer { reader.window = window }
         var index = header.first
-        while emptyBlocks == 0, index <= header.last {
-            let code = reader.symbol(ac)
+        while emptyBlocks == 0, index <= last {
+            let code = reader.symbol(ac, &window)
             var zeros = code >> 4
             var value: Int16 = 0
             switch code & 15 {
             case 0 where zeros < 15:
                 emptyBlocks = 1 << zeros
-                if zeros > 0 { emptyBlocks += reader.rest(zeros) }
+                if zeros > 0 { emptyBlocks += window.rest(zeros) }
                 continue
             case 0: break
             default:
                 // Only lengths of 1 are defined.
                 if code & 15 != 1 { reader.fail("a coefficient of more than one bit") }
-                value = reader.rest(1) != 0 ? bit : -bit
+                value = window.rest(1) != 0 ? bit : -bit
             }
             // Passes the zeros before the new coefficient; those in between that are not 0 have a bit each.
-            while index <= header.last {
+            while index <= last {
                 let place = start + Int(zigzag[index])
                 if block[place] != 0 {
-                    refine(&block[place], bit)
+                    refine(&block[place], bit, &window)
                 } else {
                     if zeros == 0 {
                         block[place] = value
@@ -125,16 +149,16 @@ extension ScanDecoder {
             }
         }
         guard emptyBlocks > 0 else { return }
-        while index <= header.last {
+        while index <= last {
             let place = start + Int(zigzag[index])
-            if block[place] != 0 { refine(&block[place], bit) }
+            if block[place] != 0 { refine(&block[place], bit, &window) }
             index += 1
         }
         emptyBlocks -= 1
     }
 
     @inline(__always)
-    private mutating func refine(_ value: inout Int16, _ bit: Int16) {
-        if reader.bit(), value & bit == 0 { value = value >= 0 ? value &+ bit : value &- bit }
+    private mutating func refine(_ value: inout Int16, _ bit: Int16, _ window: inout BitWindow) {
+        if reader.bit(&window), value & bit == 0 { value = value >= 0 ? value &+ bit : value &- bit }
     }
 }

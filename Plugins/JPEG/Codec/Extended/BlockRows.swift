@@ -21,9 +21,6 @@ extension ScanDecoder {
     mutating func sampleRow(
         _ row: Int, into planes: inout [SamplePlane], _ divisors: [[Int32]], transforms: Bool
     ) throws(CoderError) {
-        let (dc, ac) = (
-            try allCodes(tables.dc, header.parts.map { $0.dc }), try allCodes(tables.ac, header.parts.map { $0.ac })
-        )
         let order = ScanTables.zigzag
         var block = [Int16](repeating: 0, count: 64)
         for column in 0..<header.columns {
@@ -53,10 +50,6 @@ extension ScanDecoder {
     ///
     /// - Throws: `.corrupt`, `.truncated`, `.inputOutput`.
     mutating func coefficientRow(_ row: Int, into planes: inout [CoefficientPlane]) throws(CoderError) {
-        let needsMeans = frame.process == .sequential || header.first == 0 && header.high == 0
-        let dc = needsMeans ? try allCodes(tables.dc, header.parts.map { $0.dc }) : []
-        let ac =
-            frame.process == .sequential || header.first > 0 ? try allCodes(tables.ac, header.parts.map { $0.ac }) : []
         let order = ScanTables.zigzag
         for column in 0..<header.columns {
             _ = try begin(1)
@@ -80,11 +73,5 @@ extension ScanDecoder {
             }
         }
         try reader.check()
-    }
-
-    private func allCodes(_ tables: [HuffmanTable?], _ numbers: [Int]) throws(CoderError) -> [HuffmanTable] {
-        var found: [HuffmanTable] = []
-        for number in numbers { found.append(try codes(tables, number)) }
-        return found
     }
 }

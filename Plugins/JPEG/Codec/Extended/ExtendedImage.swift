@@ -101,7 +101,7 @@ final class ExtendedImage {
             scans: StoredScans(frame, holdsCoefficients: stores), planes: frame.planes(keepsAll: keepsAll),
             rows: frame.components.map { _ in Array(repeating: 0, count: frame.size.width) })
         if let only {
-            run.scan = ScanDecoder(frame, only, header.tables, source)
+            run.scan = try ScanDecoder(frame, only, header.tables, source)
             try run.scans.latch(only, header.tables)
         } else {
             try run.scans.readAll(header, source, session, &run.planes)
@@ -135,13 +135,19 @@ final class ExtendedImage {
     private func write(_ y: Int, _ part: PixelRect, into surface: borrowing Surface) {
         guard var run else { return }
         self.run = nil
+        var rows: [SampleRow] = []
         for (index, component) in header.frame.components.enumerated() {
-            upsamplings[index].fill(&run.rows[index], y, from: run.planes[index], component)
-            let shift = run.scans.shifts[index]
+            let (upsampling, shift) = (upsamplings[index], run.scans.shifts[index])
+            if shift == 0, let start = upsampling.place(y, in: run.planes[index]) {
+                rows.append(SampleRow(samples: run.planes[index].samples, start: start))
+                continue
+            }
+            upsampling.fill(&run.rows[index], y, from: run.planes[index], component)
             if shift > 0 { for x in run.rows[index].indices { run.rows[index][x] <<= UInt16(shift) } }
+            rows.append(SampleRow(samples: run.rows[index], start: 0))
         }
         surface.withMutableRow(y - part.y) { target in
-            colors.write(run.rows, part.x..<part.x + part.width, into: &target)
+            colors.write(rows, part.x..<part.x + part.width, into: &target)
         }
         self.run = run
     }

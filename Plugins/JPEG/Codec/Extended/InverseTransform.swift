@@ -47,6 +47,12 @@ enum InverseTransform {
         }
         for y in 0..<8 {
             let (at, to) = (8 &* y, target + y * width)
+            let rest = work[at &+ 1] | work[at &+ 2] | work[at &+ 3] | work[at &+ 4] | work[at &+ 5]
+            if rest | work[at &+ 6] | work[at &+ 7] == 0 {
+                let mean = sample((Int(work[at]) &+ 1 << (passBits + 2)) >> (passBits + 3))
+                for x in 0..<8 { samples[to + x] = mean }
+                continue
+            }
             var line = Line()
             line.s0 = Int(work[at])
             line.s1 = Int(work[at &+ 1])

@@ -9,7 +9,7 @@ extension ScanDecoder {
     ///
     /// - Throws: `.corrupt`, `.truncated`, `.inputOutput`.
     mutating func losslessRow(_ row: Int, into planes: inout [SamplePlane]) throws(CoderError) {
-        guard tables.restartInterval % header.columns == 0 else {
+        guard restarts.interval % header.columns == 0 else {
             throw .corrupt("restart markers of a lossless image are inside of rows")
         }
         let isFirst = try begin(header.columns) || row == 0
@@ -39,42 +39,44 @@ extension ScanDecoder {
 
     /// Reads the differences of a row of MCUs, in the order of the file.
     private mutating func readDifferences() throws(CoderError) {
-        var order: [Int] = []
-        for part in header.parts {
+        var order: [HuffmanTable] = []
+        for (number, part) in header.parts.enumerated() {
             let component = frame.components[part.component]
             let count = header.isInterleaved ? component.across * component.down : 1
-            order += Array(repeating: part.dc, count: count)
+            order += Array(repeating: dc[number], count: count)
         }
         let columns = header.columns
         let count = columns * order.count
         if differences.count != count { differences = Array(repeating: 0, count: count) }
         var reader = self.reader
-        if Set(order).count == 1 {
-            let table = try codes(tables.dc, order[0])
+        var window = reader.window
+        let table = order[0]
+        if order.allSatisfy({ $0 === table }) {
             var target = differences.mutableSpan
-            for index in target.indices { target[index] = Self.difference(&reader, table) }
+            for index in target.indices { target[index] = Self.difference(&reader, &window, table) }
         } else {
-            var all: [HuffmanTable] = []
-            for number in order { all.append(try codes(tables.dc, number)) }
             var target = differences.mutableSpan
             var index = 0
             for _ in 0..<columns {
-                for table in all {
-                    target[index] = Self.difference(&reader, table)
+                for table in order {
+                    target[index] = Self.difference(&reader, &window, table)
                     index += 1
                 }
             }
         }
+        reader.window = window
         self.reader = reader
         try self.reader.check()
     }
 
     /// Reads one difference, modulo 2¹⁶.
     @inline(__always)
-    private static func difference(_ reader: inout BitReader, _ table: HuffmanTable) -> UInt16 {
-        let length = reader.symbol(table)
+    private static func difference(
+        _ reader: inout BitReader, _ window: inout BitWindow, _ table: HuffmanTable
+    ) -> UInt16 {
+        let length = reader.symbol(table, &window)
         if length == 0 { return 0 }
-        if length < 16 { return UInt16(truncatingIfNeeded: reader.signed(length)) }
+        if length < 16 { return UInt16(truncatingIfNeeded: window.signed(length)) }
         if length > 16 { reader.fail("an undefined difference") }
         return 0x8000
     }

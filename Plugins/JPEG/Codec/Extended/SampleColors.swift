@@ -23,46 +23,51 @@ struct SampleColors {
     }
 
     /// Writes the pixels of some columns; `rows` has a row of each component.
-    func write(_ rows: [[UInt16]], _ columns: Range<Int>, into target: inout MutableRawSpan) {
+    func write(_ rows: [SampleRow], _ columns: Range<Int>, into target: inout MutableRawSpan) {
+        let count = columns.count
         let table = scaled.span
         let mask = UInt16(truncatingIfNeeded: most)
+        // Checked once, and not for every sample.
+        precondition(target.byteCount >= count * format.bytesPerPixel && table.count > Int(mask))
         let (row0, row1) = (rows[0], rows[min(1, rows.count - 1)])
         let (row2, row3) = (rows[min(2, rows.count - 1)], rows[rows.count - 1])
-        let first = row0.span
-        if rows.count == 1 {
-            for (to, x) in columns.enumerated() { put(table[Int(first[x] & mask)], to, &target) }
-            return
-        }
-        let second = row1.span
-        let third = row2.span
+        let first = row0.samples.span.extracting(row0.start + columns.lowerBound..<row0.start + columns.upperBound)
+        let second = row1.samples.span.extracting(row1.start + columns.lowerBound..<row1.start + columns.upperBound)
+        let third = row2.samples.span.extracting(row2.start + columns.lowerBound..<row2.start + columns.upperBound)
+        let fourth = row3.samples.span.extracting(row3.start + columns.lowerBound..<row3.start + columns.upperBound)
+        precondition(first.count == count && second.count == count && third.count == count && fourth.count == count)
         switch color {
-        case .rgb, .gray:
-            for (to, x) in columns.enumerated() {
-                put(table[Int(first[x] & mask)], 3 * to, &target)
-                put(table[Int(second[x] & mask)], 3 * to + 1, &target)
-                put(table[Int(third[x] & mask)], 3 * to + 2, &target)
+        case .gray:
+            for x in 0..<count { put(table[Int(first[x] & mask)], x, &target) }
+        case .rgb:
+            for x in 0..<count {
+                put(table[Int(first[x] & mask)], 3 &* x, &target)
+                put(table[Int(second[x] & mask)], 3 &* x &+ 1, &target)
+                put(table[Int(third[x] & mask)], 3 &* x &+ 2, &target)
             }
         case .yCbCr:
-            for (to, x) in columns.enumerated() {
+            for x in 0..<count {
                 let (red, green, blue) = rgb(first[x] & mask, second[x] & mask, third[x] & mask)
-                put(table[red], 3 * to, &target)
-                put(table[green], 3 * to + 1, &target)
-                put(table[blue], 3 * to + 2, &target)
+                put(table[red], 3 &* x, &target)
+                put(table[green], 3 &* x &+ 1, &target)
+                put(table[blue], 3 &* x &+ 2, &target)
             }
-        case .cmyk, .ycck:
-            // Stored samples are inverted, as Photoshop writes them: 0 is full ink. YCCK holds the ink as if it were RGB.
-            let fourth = row3.span
-            for (to, x) in columns.enumerated() {
-                var ink = (Int(first[x] & mask), Int(second[x] & mask), Int(third[x] & mask))
-                if color == .ycck {
-                    ink = rgb(first[x] & mask, second[x] & mask, third[x] & mask)
-                } else {
-                    ink = (Int(most) - ink.0, Int(most) - ink.1, Int(most) - ink.2)
-                }
-                put(table[ink.0], 4 * to, &target)
-                put(table[ink.1], 4 * to + 1, &target)
-                put(table[ink.2], 4 * to + 2, &target)
-                put(table[Int(most) - Int(fourth[x] & mask)], 4 * to + 3, &target)
+        case .cmyk:
+            // Stored samples are inverted, as Photoshop writes them: 0 is full ink.
+            for x in 0..<count {
+                put(table[Int(mask &- first[x] & mask)], 4 &* x, &target)
+                put(table[Int(mask &- second[x] & mask)], 4 &* x &+ 1, &target)
+                put(table[Int(mask &- third[x] & mask)], 4 &* x &+ 2, &target)
+                put(table[Int(mask &- fourth[x] & mask)], 4 &* x &+ 3, &target)
+            }
+        case .ycck:
+            // The inverted ink is the RGB of the first three components.
+            for x in 0..<count {
+                let (cyan, magenta, yellow) = rgb(first[x] & mask, second[x] & mask, third[x] & mask)
+                put(table[cyan], 4 &* x, &target)
+                put(table[magenta], 4 &* x &+ 1, &target)
+                put(table[yellow], 4 &* x &+ 2, &target)
+                put(table[Int(mask &- fourth[x] & mask)], 4 &* x &+ 3, &target)
             }
         }
     }
@@ -72,7 +77,7 @@ struct SampleColors {
         if format.bits == 8 {
             target.storeBytes(of: UInt8(truncatingIfNeeded: sample), toByteOffset: index, as: UInt8.self)
         } else {
-            target.storeBytes(of: sample, toByteOffset: 2 * index, as: UInt16.self)
+            target.storeBytes(of: sample, toByteOffset: 2 &* index, as: UInt16.self)
         }
     }
 
@@ -82,11 +87,11 @@ struct SampleColors {
     @inline(__always)
     private func rgb(_ luma: UInt16, _ cb: UInt16, _ cr: UInt16) -> (Int, Int, Int) {
         let y = Int(luma)
-        let middle = (Int(most) + 1) / 2
-        let (cb, cr) = (Int(cb) - middle, Int(cr) - middle)
-        let red = y + (91_881 * cr + 32_768) >> 16
-        let green = y + (-22_554 * cb - 46_802 * cr + 32_768) >> 16
-        let blue = y + (116_130 * cb + 32_768) >> 16
+        let middle = (Int(most) &+ 1) / 2
+        let (cb, cr) = (Int(cb) &- middle, Int(cr) &- middle)
+        let red = y &+ (91_881 &* cr &+ 32_768) &>> 16
+        let green = y &+ (32_768 &- 22_554 &* cb &- 46_802 &* cr) &>> 16
+        let blue = y &+ (116_130 &* cb &+ 32_768) &>> 16
         return (limited(red), limited(green), limited(blue))
     }
 

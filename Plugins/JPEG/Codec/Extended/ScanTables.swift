@@ -7,8 +7,8 @@ struct ScanTables {
     /// The divisors of coefficients, in the order of rows.
     private(set) var divisors: [[Int32]?] = Array(repeating: nil, count: 4)
     /// The codes of differences.
-    private(set) var dc: [HuffmanTable?] = Array(repeating: nil, count: 4)
-    private(set) var ac: [HuffmanTable?] = Array(repeating: nil, count: 4)
+    private(set) var dc: [HuffmanTable.Definition?] = Array(repeating: nil, count: 4)
+    private(set) var ac: [HuffmanTable.Definition?] = Array(repeating: nil, count: 4)
     /// The MCUs between two restart markers; 0 for no markers.
     private(set) var restartInterval = 0
 
@@ -58,7 +58,7 @@ struct ScanTables {
             let total = counts.reduce(0, +)
             at += 17
             guard total <= 256, at + total <= body.count else { throw .corrupt("an invalid table of codes") }
-            let table = try HuffmanTable(counts, Array(body[at..<at + total]))
+            let table = HuffmanTable.Definition(counts: counts, symbols: Array(body[at..<at + total]))
             if kind == 0 { dc[number] = table } else { ac[number] = table }
             at += total
         }

@@ -73,7 +73,7 @@ struct StoredScans {
         _ planes: inout [SamplePlane]
     ) throws(CoderError) -> Int {
         try latch(scan, tables)
-        var decoder = ScanDecoder(frame, scan, tables, source)
+        var decoder = try ScanDecoder(frame, scan, tables, source)
         for row in 0..<scan.rows {
             if row % 16 == 0 { try session.host.checkCancellation() }
             if frame.process == .lossless {
@@ -90,7 +90,8 @@ struct StoredScans {
         at offset: Int, _ tables: inout ScanTables, _ source: JPEGSource, _ session: DecoderSession
     ) throws(CoderError) -> JPEGSegment? {
         var walk = JPEGWalk(source, session.host, at: offset)
-        while true {
+        // An image without its end marker is complete.
+        while source.count - walk.offset >= 2 {
             switch try walk.next() {
             case .bytes: continue
             case .end: return nil
@@ -102,6 +103,7 @@ struct StoredScans {
                 }
             }
         }
+        return nil
     }
 
     /// Transforms a row of MCUs into samples; a lossless image has them already.

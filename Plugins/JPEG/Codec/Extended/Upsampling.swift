@@ -1,5 +1,11 @@
 import ImageModel
 
+/// A row of one component at the full width of the image.
+struct SampleRow {
+    let samples: [UInt16]
+    let start: Int
+}
+
 /// Rows of samples at the full width of the image.
 ///
 /// Halved sides are interpolated like in libjpeg-turbo 3, to the bit: weights of 3/4 and 1/4, in both directions at
@@ -37,6 +43,12 @@ struct Upsampling {
             }
     }
 
+    /// The position of row `y` of the image, if the component has the width of the image.
+    func place(_ y: Int, in plane: SamplePlane) -> Int? {
+        if case .repeated(1, let down) = kind { return plane.offset(y / down) }
+        return nil
+    }
+
     /// Fills `row` with row `y` of the image.
     func fill(_ row: inout [UInt16], _ y: Int, from plane: SamplePlane, _ component: ExtendedFrame.Component) {
         let width = component.size.width
@@ -44,9 +56,6 @@ struct Upsampling {
         let source = plane.samples.span
         var target = row.mutableSpan
         switch kind {
-        case .repeated(1, let down):
-            let at = plane.offset(y / down)
-            for x in 0..<min(width, target.count) { target[x] = source[at + x] }
         case .repeated(let across, let down):
             let at = plane.offset(y / down)
             var x = 0
