@@ -51,27 +51,51 @@ extension ScanDecoder {
     /// - Throws: `.corrupt`, `.truncated`, `.inputOutput`.
     mutating func coefficientRow(_ row: Int, into planes: inout [CoefficientPlane]) throws(CoderError) {
         let order = ScanTables.zigzag
+        guard header.isInterleaved else {
+            let component = header.parts[0].component
+            let start = row * planes[component].columns
+            var block = planes[component].values.mutableSpan
+            for column in 0..<header.columns {
+                _ = try begin(1)
+                coefficients(0, dc.first, ac.first, order.span, &block, at: 64 * (start + column))
+            }
+            return try reader.check()
+        }
         for column in 0..<header.columns {
             _ = try begin(1)
             for (number, part) in header.parts.enumerated() {
                 let component = frame.components[part.component]
-                let (across, down) = header.isInterleaved ? (component.across, component.down) : (1, 1)
                 let columns = planes[part.component].columns
+                let codes = (dc: dc.isEmpty ? nil : dc[number], ac: ac.isEmpty ? nil : ac[number])
                 var block = planes[part.component].values.mutableSpan
-                for place in 0..<across * down {
-                    let (x, y) = (column * across + place % across, row * down + place / across)
-                    let at = 64 * (y * columns + x)
-                    let zigzag = order.span
-                    switch (frame.process == .sequential, header.first == 0, header.high == 0) {
-                    case (true, _, _): sequentialBlock(number, dc[number], ac[number], zigzag, &block, at: at)
-                    case (_, true, true): firstMean(number, dc[number], &block, at: at)
-                    case (_, true, false): nextMean(&block, at: at)
-                    case (_, false, true): firstBand(ac[number], zigzag, &block, at: at)
-                    case (_, false, false): nextBand(ac[number], zigzag, &block, at: at)
-                    }
+                for place in 0..<component.across * component.down {
+                    let x = column * component.across + place % component.across
+                    let y = row * component.down + place / component.across
+                    coefficients(number, codes.dc, codes.ac, order.span, &block, at: 64 * (y * columns + x))
                 }
             }
         }
         try reader.check()
+    }
+
+    /// Reads the coefficients that the scan has of a block; the tables are those of the scan.
+    @inline(__always)
+    private mutating func coefficients(
+        _ part: Int, _ dc: HuffmanTable?, _ ac: HuffmanTable?, _ zigzag: Span<UInt8>,
+        _ block: inout MutableSpan<Int16>, at start: Int
+    ) {
+        if let dc, let ac {
+            sequentialBlock(part, dc, ac, zigzag, &block, at: start)
+        } else if let dc {
+            firstMean(part, dc, &block, at: start)
+        } else if let ac {
+            if header.high == 0 {
+                firstBand(ac, zigzag, &block, at: start)
+            } else {
+                nextBand(ac, zigzag, &block, at: start)
+            }
+        } else {
+            nextMean(&block, at: start)
+        }
     }
 }

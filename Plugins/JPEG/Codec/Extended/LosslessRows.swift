@@ -86,6 +86,10 @@ extension ScanDecoder {
         from start: Int, _ across: Int, _ perMCU: Int, into samples: inout MutableSpan<UInt16>, at: Int, _ width: Int
     ) {
         let source = differences.span
+        if across == 1 {
+            for x in 0..<min(header.columns, width) { samples[at &+ x] = source[start &+ x &* perMCU] }
+            return
+        }
         var (from, to) = (start, at)
         for _ in 0..<min(header.columns, width / across) {
             for offset in 0..<across { samples[to + offset] = source[from + offset] }

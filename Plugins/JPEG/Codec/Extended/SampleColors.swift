@@ -13,6 +13,9 @@ struct SampleColors {
     /// The sample of the pixel for each sample of the image.
     private let scaled: [UInt16]
 
+    /// Whether the samples differ from those of the pixels.
+    private var isScaled: Bool { Int(most) != 1 << format.bits - 1 }
+
     init(_ header: ExtendedHeader) {
         color = header.color
         format = header.format
@@ -37,8 +40,16 @@ struct SampleColors {
         let fourth = row3.samples.span.extracting(row3.start + columns.lowerBound..<row3.start + columns.upperBound)
         precondition(first.count == count && second.count == count && third.count == count && fourth.count == count)
         switch color {
-        case .gray:
+        case .gray where isScaled:
             for x in 0..<count { put(table[Int(first[x] & mask)], x, &target) }
+        case .gray:
+            for x in 0..<count { put(first[x] & mask, x, &target) }
+        case .rgb where !isScaled:
+            for x in 0..<count {
+                put(first[x] & mask, 3 &* x, &target)
+                put(second[x] & mask, 3 &* x &+ 1, &target)
+                put(third[x] & mask, 3 &* x &+ 2, &target)
+            }
         case .rgb:
             for x in 0..<count {
                 put(table[Int(first[x] & mask)], 3 &* x, &target)
