@@ -87,6 +87,30 @@ extension Bomb {
         Bomb("lossless-65500x65500.jpg") {
             jpeg(frame(0xC3, 65_500, 65_500, precision: 16), tables, scan(1, 0), smallData)
         },
+        Bomb("lossless-4000x4000-of-one-byte.jpg", .refusedWhenDecoded) {
+            jpeg(frame(0xC3, 4000, 4000, precision: 8), tables, scan(1, 0), smallData)
+        },
+        Bomb("lossless-restarts-without-end.jpg", .refusedWhenDecoded) {
+            jpeg(
+                frame(0xC3, 4000, 4000, precision: 8), tables, segment(0xDD, .big(4000, 2)), scan(1, 0),
+                repeated([0xFF, 0xD7], 1_000_000))
+        },
+        Bomb("lossless-tables-without-end.jpg") {
+            [0xFF, 0xD8] + frame(0xC3, 8, 8) + repeated(tables + quantizers, 100_000)
+        },
+        Bomb("twelve-bits-of-five-hundred-scans.jpg", .refusedWhenDecoded, limit: "scans") {
+            jpeg(
+                quantizers, frame(0xC2, 1000, 1000, precision: 12), tables,
+                repeated(scan(0, 0) + [UInt8](repeating: 0, count: 1954), 500))
+        },
+        Bomb("twelve-bits-of-five-hundred-empty-scans.jpg", .refusedWhenDecoded, limit: "scans") {
+            // A code of one bit and 14 further bits: 32,767 blocks without a coefficient.
+            let runs = segment(0xC4, [0x10, 1] + [UInt8](repeating: 0, count: 15) + [0xE0])
+            return jpeg(
+                quantizers, frame(0xC2, 2000, 2000, precision: 12), tables, scan(0, 0),
+                [UInt8](repeating: 0, count: 7813), runs,
+                repeated(scan(1, 63) + [0x7F, 0xFE, 0xFF, 0, 0xFC], 500))
+        },
     ]
 
     // MARK: WebP
