@@ -13,6 +13,8 @@ struct StoredScans {
     private var seen: Set<Int> = []
     /// Whether the file ends before all scans are complete.
     private(set) var isTruncated = false
+    /// Whether the file has an end marker.
+    private var hasEnd = false
 
     init(_ frame: ExtendedFrame, holdsCoefficients: Bool) {
         self.frame = frame
@@ -64,7 +66,9 @@ struct StoredScans {
                 return
             }
         }
-        guard seen.count == frame.components.count else { throw .corrupt("a component has no scan") }
+        guard seen.count == frame.components.count else {
+            throw hasEnd ? .corrupt("a component has no scan") : .truncated()
+        }
     }
 
     /// Reads one scan; returns the position behind it.
@@ -86,7 +90,7 @@ struct StoredScans {
     }
 
     /// Walks to the next scan and reads the tables before it; returns nil at the end of the image.
-    private func nextScan(
+    private mutating func nextScan(
         at offset: Int, _ tables: inout ScanTables, _ source: JPEGSource, _ session: DecoderSession
     ) throws(CoderError) -> JPEGSegment? {
         var walk = JPEGWalk(source, session.host, at: offset)
@@ -94,7 +98,9 @@ struct StoredScans {
         while source.count - walk.offset >= 2 {
             switch try walk.next() {
             case .bytes: continue
-            case .end: return nil
+            case .end:
+                hasEnd = true
+                return nil
             case .segment(let segment):
                 switch segment.marker {
                 case 0xDA: return segment
