@@ -81,7 +81,7 @@ extension Bomb {
         },
         Bomb("fill-bytes-without-end.jpg") { [0xFF, 0xD8] + [UInt8](repeating: 0xFF, count: 32 << 20) },
         Bomb("tables-without-end.jpg") { [0xFF, 0xD8] + repeated(tables + quantizers, 100_000) },
-        Bomb("twelve-bits.jpg") {
+        Bomb("twelve-bits.jpg", .refusedWhenDecoded) {
             jpeg(quantizers, frame(0xC1, 4000, 4000, precision: 12), tables, scan(), smallData)
         },
         Bomb("lossless-65500x65500.jpg") {
