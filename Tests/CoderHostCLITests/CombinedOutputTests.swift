@@ -81,7 +81,7 @@ import Testing
 
     @Test func `are assembled from files, each as it is`() throws {
         writeSquare(20)
-        let gif = Repository.fixture("gif/dispose-previous.gif")
+        let gif = Repository.fixture("images/three-frames.gif")
         let frames = try #require(try tool("frames", "info", "--json", gif).documents.first)["frames"].list.count
         let result = try tool("frames", "assemble", "square.ppm", gif, "-o", "pages.tif", "--json")
 

@@ -21,6 +21,11 @@ struct EncodeSettings {
         var hasPredictor: Bool { self == .lzw || self == .deflate || self == .zstd }
     }
 
+    /// The place of the levels of a pyramid.
+    enum Pyramid: String {
+        case none, subifd, cog
+    }
+
     let compression: Compression
     let quality: Int
     let isLossless: Bool
@@ -28,6 +33,7 @@ struct EncodeSettings {
     /// The side of a tile; 0 for strips.
     let tile: Int
     let predictor: Bool
+    let pyramid: Pyramid
     /// nil: if the file needs it.
     let isBig: Bool?
 
@@ -45,7 +51,12 @@ struct EncodeSettings {
         }
         quality = Int((options.real(OptionKey.quality) ?? 75).rounded())
         effort = options.integer(OptionKey.effort) ?? 6
-        tile = options.integer("tiff.tile") ?? 0
+        let place = options.string("tiff.pyramid") ?? "none"
+        guard let pyramid = Pyramid(rawValue: place) else { throw .invalidArgument("invalid tiff.pyramid \(place)") }
+        self.pyramid = pyramid
+        let side = options.integer("tiff.tile") ?? 0
+        // The usual tiles of pyramids, and of GDAL's driver COG.
+        tile = side != 0 || pyramid == .none ? side : pyramid == .cog ? 512 : 256
         predictor = options.bool("tiff.predictor") ?? true
         let big = options.string("tiff.bigtiff") ?? "auto"
         guard let isBig: Bool? = ["auto": nil, "on": true, "off": false][big] else {

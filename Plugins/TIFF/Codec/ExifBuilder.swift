@@ -80,8 +80,8 @@ struct DirectoryWriter {
     let isBigEndian: Bool
     let isBig: Bool
 
-    /// Returns a directory that will be at `place`, with a link to no further one.
-    func bytes(of fields: [Field], at place: Int) -> [UInt8] {
+    /// Returns a directory that will be at `place`, with a link to the next one; 0 for none.
+    func bytes(of fields: [Field], at place: Int, next: Int = 0) -> [UInt8] {
         let wide = isBig ? 8 : 4
         // Each tag once, in ascending order.
         var seen: Set<Int> = []
@@ -108,10 +108,11 @@ struct DirectoryWriter {
                 tail += written.count % 2 == 0 ? written : written + [0]
             }
         }
-        return head + number(0, wide) + tail
+        return head + number(next, wide) + tail
     }
 
-    private func number(_ value: Int, _ width: Int) -> [UInt8] {
+    /// Returns a number in the byte order of the file.
+    func number(_ value: Int, _ width: Int) -> [UInt8] {
         (0..<width).map { UInt8(truncatingIfNeeded: value >> (8 * (isBigEndian ? width - 1 - $0 : $0))) }
     }
 }

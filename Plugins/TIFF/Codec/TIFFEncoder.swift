@@ -19,6 +19,8 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
         var item: ItemDescription?
         /// The size of the first page.
         var first: PixelSize?
+        /// The levels below the current page.
+        var pyramid: Pyramid?
     }
 
     public init(_ session: EncoderSession) throws(CoderError) {
@@ -53,6 +55,9 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
 
     public func beginItem(_ item: ItemDescription) throws(CoderError) {
         if item.role == .auxiliary { throw .refused("TIFF contains no auxiliary images") }
+        if settings.pyramid == .cog, info != nil {
+            throw .refused("tiff.pyramid=cog writes one image, not several")
+        }
         try endPage()
         pages.item = item
         blobs = []
@@ -67,13 +72,48 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
         return size.width < first.width && size.height <= first.height
     }
 
-    /// Writes the directory of the current page.
+    /// Writes the directory of the current page, and its levels.
     private func endPage() throws(CoderError) {
         guard let layout, let info, let writer else { return }
         guard rowsDone == info.size.height else { throw CoderError(.misuse, "the image is not complete") }
         try writer.endPage()
         try session.host.reserve(bytes: -3 * layout.blockBytes)
         (self.layout, rowsDone) = (nil, 0)
+        guard let pyramid = pages.pyramid else { return }
+        pages.pyramid = nil
+        for level in pyramid.levels { try write(level, below: info, to: writer) }
+        try session.host.reserve(bytes: -Self.bytes(of: pyramid.levels.map(\.size), info.nativeFormat))
+    }
+
+    /// Writes a level of a pyramid as a page of its own.
+    private func write(_ level: PixelBuffer, below info: ImageInfo, to writer: TIFFWriter) throws(CoderError) {
+        var info = info
+        (info.size, info.density) = (level.size, nil)
+        let layout = BlockLayout(info.size, info.nativeFormat, settings)
+        try PageFields(info, settings, layout).write(to: writer)
+        try writer.set(254, 1)
+        try MetadataFields(session.host).write(
+            blobs.filter { $0.kind == .icc }, orientation: info.orientation, to: writer)
+        let hadGrays = hasGrays
+        try write(Surface(level), layout, at: 0, of: info.size.height, to: writer)
+        hasGrays = hadGrays
+        try writer.endPage()
+    }
+
+    private static func bytes(of sizes: [PixelSize], _ format: PixelFormat) -> Int {
+        sizes.reduce(0) { $0 + $1.width * $1.height * format.bytesPerPixel }
+    }
+
+    /// Creates the levels below the page, unless it is itself a smaller version.
+    private func beginPyramid(_ info: ImageInfo, _ writer: TIFFWriter) throws(CoderError) {
+        guard settings.pyramid != .none, !isReduced(info.size) else { return }
+        let sizes = Pyramid.sizes(of: info.size, until: settings.tile)
+        guard !sizes.isEmpty else { return }
+        // A third of the page.
+        try session.host.reserve(bytes: Self.bytes(of: sizes, info.nativeFormat))
+        let pyramid = try Pyramid(info.size, info.nativeFormat, until: settings.tile)
+        if settings.pyramid == .subifd { try writer.setLevels(sizes.count) }
+        pages.pyramid = pyramid
     }
 
     // MARK: Pixels
@@ -93,7 +133,8 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
         let isBig = settings.isBig ?? (bytes.overflow || bytes.partialValue > 4_000_000_000)
         let writer =
             if let writer { writer } else {
-                try TIFFWriter(sink, isBig: isBig, isBigEndian: exif?.first == 0x4D)
+                try TIFFWriter(
+                    sink, isBig: isBig, isBigEndian: exif?.first == 0x4D, collects: settings.pyramid == .cog)
             }
         self.writer = writer
         pages.first = pages.first ?? info.size
@@ -104,6 +145,7 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
         // Smaller versions need the profile; the rest would repeat that of the first page.
         let blobs = isReduced ? blobs.filter { $0.kind == .icc } : blobs
         try MetadataFields(session.host).write(blobs, orientation: info.orientation, to: writer)
+        try beginPyramid(info, writer)
         self.layout = layout
         return layout.block.height
     }
@@ -113,12 +155,23 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
             surface.format == info.nativeFormat, surface.size.height <= info.size.height - rowsDone,
             rowsDone % layout.block.height == 0
         else { throw CoderError(.misuse, "the rows differ from the header") }
+        try write(surface, layout, at: rowsDone, of: info.size.height, to: writer)
+        if let pyramid = pages.pyramid {
+            for y in 0..<surface.size.height { surface.withRow(y) { pyramid.add($0) } }
+        }
+        rowsDone += surface.size.height
+    }
+
+    /// Writes the blocks of rows that begin at `done` of the page.
+    private func write(
+        _ surface: borrowing Surface, _ layout: BlockLayout, at done: Int, of height: Int, to writer: TIFFWriter
+    ) throws(CoderError) {
         var bytes = [UInt8](repeating: 0, count: layout.blockBytes)
         var top = 0
         while top < surface.size.height {
             try session.host.checkCancellation()
             let rows = min(layout.block.height, surface.size.height - top)
-            let line = (rowsDone + top) / layout.block.height
+            let line = (done + top) / layout.block.height
             for column in 0..<layout.across {
                 fill(&bytes, layout, surface, top: top, rows: rows, column: column)
                 // A tile always has all of its rows.
@@ -126,9 +179,8 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
                 try writer.write(&bytes, count: count, block: line * layout.across + column, isTile: layout.isTiled)
             }
             top += rows
-            session.host.progress(rowsDone + top, of: info.size.height)
+            session.host.progress(done + top, of: height)
         }
-        rowsDone += surface.size.height
     }
 
     /// Copies one block; a tile at the edge repeats the last column and row, which compresses well.
@@ -172,7 +224,8 @@ public final class TIFFEncoder: RowEncoder, ItemEncoder {
         guard let writer, layout != nil else { throw CoderError(.misuse, "the image is not complete") }
         try endPage()
         if hasGrays { session.host.warn("gray levels became black or white") }
-        try writer.finish()
+        if settings.pyramid != .cog { return try writer.finish() }
+        try writer.finish { file throws(CoderError) in try CloudLayout(file).bytes }
     }
 }
 

@@ -18,9 +18,9 @@ internal import TIFFShim
         var bytes: [UInt8] = []
         var failure: CoderError?
 
-        init(_ sink: ByteSink) {
+        init(_ sink: ByteSink, collects: Bool) {
             self.sink = sink
-            isSeekable = sink.isSeekable
+            isSeekable = sink.isSeekable && !collects
         }
 
         var written = 0
@@ -41,8 +41,9 @@ internal import TIFFShim
         }
     }
 
-    init(_ sink: ByteSink, isBig: Bool, isBigEndian: Bool) throws(CoderError) {
-        output = Output(sink)
+    /// - Parameter collects: whether the file stays in memory until it is arranged by ``finish(_:)``.
+    init(_ sink: ByteSink, isBig: Bool, isBigEndian: Bool, collects: Bool = false) throws(CoderError) {
+        output = Output(sink, collects: collects)
         self.isBig = isBig
         self.isBigEndian = isBigEndian
         let context = unsafe Unmanaged.passUnretained(output).toOpaque()
@@ -126,8 +127,10 @@ internal import TIFFShim
     func endPage() throws(CoderError) { try check(unsafe tiff_shim_end_page(writer)) }
 
     /// Completes the file.
-    func finish() throws(CoderError) {
+    ///
+    /// - Parameter arrange: returns the file in another order, if it is collected.
+    func finish(_ arrange: ([UInt8]) throws(CoderError) -> [UInt8] = { $0 }) throws(CoderError) {
         try check(unsafe tiff_shim_finish(writer))
-        if !output.isSeekable { try output.sink.write(output.bytes) }
+        if !output.isSeekable { try output.sink.write(try arrange(output.bytes)) }
     }
 }

@@ -76,8 +76,8 @@ typedef struct cpi_thumbnail_encode_api {
 typedef struct cpi_encode_items_api {
     cpi_table table;
 
-    /* Puts the session into [opened] for the next item and completes the one before. Items have the numbers 0, 1, ... in
-       the order of these calls; number 0 is the primary one, and `of` names an earlier one. CPI_OK, CPI_REFUSED (the
+    /* Puts the session into [opened] for the next item and completes the one before. Items have the numbers 0, 1, ...
+       in the order of these calls; number 0 is the primary one, and `of` names an earlier one. CPI_OK, CPI_REFUSED (the
        output holds no item of this role, or no further one; the state stays) or an error.
        [host - opened, framed - session thread, may block] */
     cpi_status (*next_item)(cpi_encoder *encoder, const cpi_item *item, cpi_error *error);
