@@ -1,5 +1,6 @@
 import CoderPluginKit
 import ImageModel
+import Light
 
 /// The rows of one level of one image of a DDS file.
 struct DDSRows: StoredRows {

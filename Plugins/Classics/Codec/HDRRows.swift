@@ -1,5 +1,6 @@
 import CoderPluginKit
 import ImageModel
+import Light
 
 /// The rows of a Radiance HDR file: red, green and blue with a common exponent, as linear light.
 ///

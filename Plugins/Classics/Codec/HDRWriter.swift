@@ -1,5 +1,6 @@
 import CoderPluginKit
 import ImageModel
+import Light
 
 /// Writes Radiance HDR: linear light, each row packed sample by sample.
 struct HDRWriter: RowWriter {

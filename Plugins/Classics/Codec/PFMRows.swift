@@ -1,5 +1,6 @@
 import CoderPluginKit
 import ImageModel
+import Light
 
 /// The rows of a PFM file: `PF` for colors or `Pf` for gray, the sides, and a scale whose sign is the byte order.
 ///

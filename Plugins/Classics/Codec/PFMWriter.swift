@@ -1,5 +1,6 @@
 import CoderPluginKit
 import ImageModel
+import Light
 
 /// Writes PFM: linear light, little endian.
 struct PFMWriter: RowWriter {

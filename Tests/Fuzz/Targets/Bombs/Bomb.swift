@@ -25,7 +25,7 @@ package struct Bomb: Sendable {
         self.bytes = bytes
     }
 
-    package static let all = png + apng + gif + jpeg + webp + isoMedia + jpegXL + plain + tiff + classics + photoshop
+    package static let all = png + apng + gif + jpeg + webp + isoMedia + jpegXL + plain + tiff + classics + photoshop + openEXR
 }
 
 // MARK: Parts of formats

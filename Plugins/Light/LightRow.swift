@@ -1,17 +1,17 @@
-import CoderPluginKit
-import Glibc
-import ImageModel
+internal import CoderPluginKit
+internal import Glibc
+package import ImageModel
 
 /// Makes linear light of samples, for the formats that hold nothing else.
-struct LightRow {
+package struct LightRow {
     private enum Curve { case linear, sRGB, video, power(Float) }
 
     private let curve: Curve
     /// The primaries of the samples, by ITU-T H.273; 1 are those of sRGB.
-    let primaries: UInt8
+    package let primaries: UInt8
 
     /// - Throws: `.unsupported` for samples whose light is not known.
-    init(_ color: ColorDescription) throws(CoderError) {
+    package init(_ color: ColorDescription) throws(CoderError) {
         primaries = color.codePoints.map { $0.primaries == 2 ? 1 : $0.primaries } ?? 1
         switch color.codePoints?.transfer {
         case 8: curve = .linear
@@ -24,7 +24,7 @@ struct LightRow {
     }
 
     /// Returns the light of a sample; values below 0 are mirrored.
-    func light(_ sample: Float) -> Float {
+    package func light(_ sample: Float) -> Float {
         switch curve {
         case .linear: return sample
         case .sRGB:
@@ -41,13 +41,13 @@ struct LightRow {
     }
 
     /// Returns the formats with these channels that the writers take: floats, or integers as they are.
-    static func formats(_ channels: PixelFormat.Channels, for info: ImageInfo) -> [PixelFormat] {
+    package static func formats(_ channels: PixelFormat.Channels, for info: ImageInfo) -> [PixelFormat] {
         if info.nativeFormat.numeric == .float { return [PixelFormat(channels, bits: 32, numeric: .float)] }
         return [PixelFormat(channels, bits: info.nativeFormat.bits)]
     }
 
     /// Returns the light at an index of a row of samples.
-    func light(_ row: RawSpan, _ index: Int, _ format: PixelFormat) -> Float {
+    package func light(_ row: RawSpan, _ index: Int, _ format: PixelFormat) -> Float {
         switch (format.numeric, format.bits) {
         case (.unorm, 8): light(Float(row.byte(at: index)) / 255)
         case (.unorm, _):
@@ -57,7 +57,7 @@ struct LightRow {
     }
 
     /// Returns the sample at an index of a row of floats.
-    static func sample(_ row: RawSpan, _ index: Int) -> Float {
+    package static func sample(_ row: RawSpan, _ index: Int) -> Float {
         var bits = UInt32(row.byte(at: 4 * index)) | UInt32(row.byte(at: 4 * index + 1)) << 8
         bits |= UInt32(row.byte(at: 4 * index + 2)) << 16 | UInt32(row.byte(at: 4 * index + 3)) << 24
         return Float(bitPattern: bits)

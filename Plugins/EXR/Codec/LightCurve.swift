@@ -1,0 +1,44 @@
+internal import Glibc
+internal import Light
+
+/// Makes 16-bit samples of linear light.
+final class LightCurve {
+    let hasCurve: Bool
+    /// The sample of each half, by its bits.
+    let halves: [UInt16]
+
+    /// - Parameter hasCurve: whether samples have the curve of sRGB; otherwise the exponent 1/2.2.
+    init(hasCurve: Bool) {
+        self.hasCurve = hasCurve
+        halves = (0...UInt16.max).map { bits in
+            let light = Float(Float16(bitPattern: bits))
+            // Exact, because the table is made once.
+            return hasCurve ? Self.exact(light) : Self.power(light)
+        }
+    }
+
+    /// Returns the sample of light as an integer.
+    @inline(__always)
+    func sample(_ light: Float) -> UInt16 { hasCurve ? LightSamples.sample(light) : Self.power(light) }
+
+    /// Returns the sample of light as a float, continued above 1 and mirrored below 0.
+    func real(_ light: Float) -> Float {
+        if hasCurve { return LightSamples.curve(light) }
+        return light < 0 ? -powf(-light, 1 / 2.2) : powf(light, 1 / 2.2)
+    }
+
+    private static func exact(_ light: Float) -> UInt16 {
+        guard light > 0 else { return 0 }
+        return light < 1 ? UInt16((LightSamples.curve(light) * 65_535).rounded()) : 65_535
+    }
+
+    private static func power(_ light: Float) -> UInt16 {
+        // A comparison with NaN is false, so it becomes 0.
+        guard light > 0 else { return 0 }
+        return light < 1 ? UInt16((powf(light, 1 / 2.2) * 65_535).rounded()) : 65_535
+    }
+
+    /// Returns 1 if a half is light that an integer cannot hold: below 0, or above 1 by more than rounding.
+    @inline(__always)
+    static func outside(_ half: UInt16) -> UInt16 { (half > 0x3C01 ? 1 : 0) & (half != 0x8000 ? 1 : 0) }
+}
