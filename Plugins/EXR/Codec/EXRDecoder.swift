@@ -13,7 +13,6 @@ public final class EXRDecoder: ItemDecoder {
     private var opened: Opened?
     private var selected: Int?
     private var forms: [Int: PartForm] = [:]
-    private var curve: LightCurve?
     private var reader: (member: Int, reader: PartReader)?
     private var warned: Set<String> = []
 
@@ -155,7 +154,7 @@ public final class EXRDecoder: ItemDecoder {
                 warn("text \"\(name)\" of \(bytes.count) bytes is left out: the limit is \(limit)")
                 continue
             }
-            blobs.append(MetadataBlob(.text, bytes, key: name))
+            blobs.append(MetadataBlob(.text, Array(String(decoding: bytes, as: UTF8.self).utf8), key: name))
         }
         return blobs
     }
@@ -215,13 +214,10 @@ public final class EXRDecoder: ItemDecoder {
         reader = nil
         let opened = try open()
         let member = opened.members.all[index]
-        if !form.keepsFloats, curve?.hasCurve != form.colors.hasCurve {
-            curve = LightCurve(hasCurve: form.colors.hasCurve)
-        }
         let made = try PartReader(
             PartReader.Source(
                 file: opened.file, part: opened.parts[member.part], level: member.level, places: opened.places),
-            form, curve: form.keepsFloats ? nil : curve, session)
+            form, curve: form.keepsFloats ? nil : .shared(hasCurve: form.colors.hasCurve), session)
         reader = (index, made)
         return made
     }

@@ -2,13 +2,19 @@ internal import Glibc
 internal import Light
 
 /// Makes 16-bit samples of linear light.
-final class LightCurve {
+final class LightCurve: Sendable {
     let hasCurve: Bool
     /// The sample of each half, by its bits.
     let halves: [UInt16]
 
+    private static let curved = LightCurve(hasCurve: true)
+    private static let powered = LightCurve(hasCurve: false)
+
+    /// Returns the curve, which is made once.
+    static func shared(hasCurve: Bool) -> LightCurve { hasCurve ? curved : powered }
+
     /// - Parameter hasCurve: whether samples have the curve of sRGB; otherwise the exponent 1/2.2.
-    init(hasCurve: Bool) {
+    private init(hasCurve: Bool) {
         self.hasCurve = hasCurve
         halves = (0...UInt16.max).map { bits in
             let light = Float(Float16(bitPattern: bits))

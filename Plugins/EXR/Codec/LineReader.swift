@@ -23,7 +23,7 @@ final class LineReader {
 
     init(_ source: PartReader.Source, _ form: PartForm, rowsPerChunk: Int) throws(CoderError) {
         (self.source, self.form, self.rowsPerChunk) = (source, form, rowsPerChunk)
-        size = part.data.size
+        size = source.part.data.size
         guard part.storage.tile == nil else { throw .unsupported("tiles with channels of fewer samples") }
         for channel in form.plan.used.map({ part.channels[$0] }) {
             let step = channel.sampling
@@ -109,16 +109,17 @@ final class LineReader {
         let top = number * rowsPerChunk
         let height = min(rowsPerChunk, size.height - top)
         var planes: [EXRFile.Plane] = []
-        var counts: [Int] = []
         var end = 0
-        for channel in form.plan.used {
+        for index in form.plan.used {
+            let channel = part.channels[index]
+            // The library forgets the sampling of halves that it converts.
+            let bytes = channel.sample == .half ? 2 : 4
             planes.append(
                 EXRFile.Plane(
-                    channel: channel, offset: end, pixelStride: 4,
-                    rowStride: 4 * ((size.width - 1) / part.channels[channel].sampling.width + 1), sampleBytes: 4))
+                    channel: index, offset: end, pixelStride: bytes,
+                    rowStride: bytes * ((size.width - 1) / channel.sampling.width + 1), sampleBytes: bytes))
             // Room for every row, so that the check of one bound covers all channels.
-            counts.append(size.width * height)
-            end += 4 * size.width * height
+            end += bytes * size.width * height
         }
         var bytes = [UInt8](repeating: 0, count: end)
         let chunk = EXRFile.Chunk(
@@ -129,8 +130,12 @@ final class LineReader {
         findings.note(isMissing ? .missing : outcome, outcome == .intact ? "" : source.file.message)
         if outcome != .intact { bytes = [UInt8](repeating: 0, count: end) }
         var made = Chunk()
-        for (plane, count) in zip(planes, counts) {
-            made.planes.append(FloatBytes.floats(bytes, plane.offset, count))
+        for plane in planes {
+            let count = size.width * height
+            made.planes.append(
+                plane.sampleBytes == 2
+                    ? FloatBytes.floats(ofHalves: bytes, plane.offset, count)
+                    : FloatBytes.floats(bytes, plane.offset, count))
         }
         chunks[number] = made
         return made

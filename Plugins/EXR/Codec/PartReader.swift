@@ -45,7 +45,7 @@ final class PartReader {
         let tile = part.storage.tile ?? PixelSize(size.width, part.storage.rows)
         block = PixelSize(min(tile.width, size.width), min(tile.height, size.height))
         let pixel = form.channels.count * form.sampleBytes
-        guard !block.isEmpty, let area = block.area, area < 1 << 40, block.width < 1 << 27 else {
+        guard !block.isEmpty, let area = block.area, area < 1 << 40, block.width < 1 << 26 else {
             throw .corrupt("the chunks have no valid size")
         }
         let across = (size.width - 1) / block.width + 1
@@ -148,7 +148,7 @@ final class PartReader {
         let wanted = target.wanted
         let inner = rect.intersection(wanted)
         let (x, y) = (inner.x - wanted.x + target.x, inner.y - wanted.y + target.y)
-        if form.isCopy, inner == rect {
+        if form.isCopy, inner == rect, surface.stride < Int32.max {
             let direct = planes.map { $0.with(rowStride: surface.stride) }
             let outcome = try source.file.decode(chunk, direct, into: surface, x: x, y: y)
             note(outcome, chunk, &findings)

@@ -15,15 +15,20 @@ extension Bomb {
         _ width: Int, _ height: Int, display: (Int, Int)? = nil, compression: Int = 0, channels: [String] = ["R"],
         _ rest: [UInt8] = []
     ) -> [UInt8] {
-        let list = channels.flatMap { Array($0.utf8) + [0] + little(1, 4) + little(0, 4) + little(1, 4) + little(1, 4) }
+        // Halves without fewer samples.
+        let kind: [UInt8] = [0] + little(1, 4) + little(0, 4) + little(1, 4) + little(1, 4)
+        var list: [UInt8] = []
+        for channel in channels { list += Array(channel.utf8) + kind }
         let shown = display ?? (width, height)
-        return attribute("channels", "chlist", list + [0])
-            + attribute("compression", "compression", [UInt8(compression)])
-            + attribute("dataWindow", "box2i", window(width, height))
-            + attribute("displayWindow", "box2i", window(shown.0, shown.1)) + attribute("lineOrder", "lineOrder", [0])
-            + attribute("pixelAspectRatio", "float", [0, 0, 0x80, 0x3F])
-            + attribute("screenWindowCenter", "v2f", little(0, 8))
-            + attribute("screenWindowWidth", "float", [0, 0, 0x80, 0x3F]) + rest + [0]
+        var bytes = attribute("channels", "chlist", list + [0])
+        bytes += attribute("compression", "compression", [UInt8(compression)])
+        bytes += attribute("dataWindow", "box2i", window(width, height))
+        bytes += attribute("displayWindow", "box2i", window(shown.0, shown.1))
+        bytes += attribute("lineOrder", "lineOrder", [0])
+        bytes += attribute("pixelAspectRatio", "float", [0, 0, 0x80, 0x3F])
+        bytes += attribute("screenWindowCenter", "v2f", little(0, 8))
+        bytes += attribute("screenWindowWidth", "float", [0, 0, 0x80, 0x3F])
+        return bytes + rest + [0]
     }
 
     private static func start(_ flags: Int = 0) -> [UInt8] { [0x76, 0x2F, 0x31, 0x01] + little(2 | flags, 4) }
@@ -66,12 +71,11 @@ extension Bomb {
             start() + header(1, 1, channels: (10_000..<20_000).map { "layer\($0).R" }) + little(0, 8)
         },
         Bomb("two-thousand-parts.exr", .cheap) {
-            let parts = (0..<2000).flatMap { number in
-                header(
-                    1, 1,
-                    attribute("name", "string", Array("part \(number)".utf8))
-                        + attribute("type", "string", Array("scanlineimage".utf8))
-                        + attribute("chunkCount", "int", little(1, 4)))
+            var parts: [UInt8] = []
+            for number in 0..<2000 {
+                let name = attribute("name", "string", Array("part \(number)".utf8))
+                let type = attribute("type", "string", Array("scanlineimage".utf8))
+                parts += header(1, 1, name + type + attribute("chunkCount", "int", little(1, 4)))
             }
             return start(0x1000) + parts + [0] + [UInt8](repeating: 0, count: 8 * 2000)
         },
