@@ -23,6 +23,9 @@ struct PartColors {
         (10, [1, 0, 0, 1, 0, 0, 1 / 3, 1 / 3]),
     ]
 
+    /// Returns the chromaticities of a number; nil if they are not known.
+    static func chromaticities(code: UInt8) -> [Float]? { known.first { $0.code == code }?.points }
+
     /// - Parameter chromaticities: as stored; nil stands for those of BT.709.
     init(_ chromaticities: [Float]?) {
         let given = chromaticities ?? Self.known[0].points
