@@ -82,6 +82,8 @@ struct Compression {
     var name: String { number < Self.names.count ? Self.names[Int(number)] : "\(number)" }
     /// Whether OpenEXRCore 3.1 decodes it.
     var isSupported: Bool { number < 8 }
+    /// Whether it packs blocks of 4 x 4 samples: B44 and B44A.
+    var isInBlocks: Bool { number == 6 || number == 7 }
     /// Whether it changes samples.
     var isLossy: Bool { number >= 5 }
 }
