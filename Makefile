@@ -4,12 +4,14 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 # Independent images with known results; without them that part of `make test` is left out.
 CORPUS  ?= ../shared/corpus
+# Tests/Suites/judge.py names the packages that it needs, and the virtual environment for them.
+PYTHON  ?= python3
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build check test api asan tsan fuzz prove install uninstall bench clean
+.PHONY: help setup run build check test api asan tsan fuzz prove conformance install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -66,6 +68,11 @@ fuzz: setup ## look for inputs that crash, TIME=60 seconds for each TARGET=…, 
 
 prove: build ## keep the promises: a million damaged inputs, bombs, cancels; one table (ROWS=… for some of them)
 	@Tests/Prove/run.sh $(ROWS)
+
+# Without the suites, the judge names the remedy before anything is built.
+conformance: $(if $(wildcard $(addsuffix /.,$(SUITES))),build) ## compare with other decoders over suites of other projects (SUITES=DIR ONLY='*/tiff'; needs numpy)
+	@$(PYTHON) Tests/Suites/judge.py --self-test
+	@$(PYTHON) Tests/Suites/judge.py '$(SUITES)' $(foreach row,$(ONLY),--only $(row))
 
 clean: ## remove everything that was built
 	rm -rf .build
