@@ -17,7 +17,7 @@ SHELL       := /bin/bash
 
 help: ## show this list
 	@echo "make TARGET [PREFIX=$(PREFIX)] [DESTDIR=$(DESTDIR)]"
-	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
+	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 15
 
 setup: # part of every other target; quick when nothing is missing
 	@.ci/setup
