@@ -13,7 +13,7 @@ import numpy as np
 import pixels
 from pixels import OtherColors, Unreadable, image
 
-LONGEST = 30  # seconds for one program
+LONGEST = 60  # seconds for one program
 
 
 @functools.cache
@@ -205,6 +205,10 @@ def openexr(path, kind):
         canvas = np.zeros((height, width, len(planes)), np.float32)
         left, top = np.maximum(data[0], shown[0])
         right, bottom = np.minimum(data[1], shown[1]) + 1
+        if not alpha and (right - left, bottom - top) != (width, height):
+            # Outside the data window the image is clear.
+            stored = np.dstack([stored, np.ones(stored.shape[:2], np.float32)])
+            canvas, alpha = np.zeros((height, width, len(planes) + 1), np.float32), True
         if right > left and bottom > top:
             (x, y), (u, v) = shown[0], data[0]
             canvas[top - y:bottom - y, left - x:right - x] = stored[top - v:bottom - v, left - u:right - u]

@@ -1,6 +1,16 @@
 #!/usr/bin/env python3
 """Decodes the images of independent suites, compares them with decoders of other projects, and prints one table.
 
+The first image of each file counts, upright, with its stored colors and 8 to 32 bits. The columns:
+  equal      no sample differs from one judge by more than half a step of the coarser samples
+  within 1   by at most one step of 8 bits, or the error that the specification of the format allows
+  differs    from every judge that reads the file
+  unjudged   read here, by no judge; or damaged on purpose, and each decoder stops at another place
+  refused    here, and by every judge
+  lost       refused here only; if damaged on purpose, only if two judges agree on the pixels
+  exception  differs or lost for a reason that suites.py states
+  crash      a signal, no end within the time, or an error without a code
+
 Exit status 0 if each file is equal to a judge within one step of 8 bits, or every judge refuses it, or its exception is
 in suites.py. Exit status 1 otherwise, and 2 for wrong arguments. Judges that are not installed are named and left out.
 """

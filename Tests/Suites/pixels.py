@@ -76,13 +76,20 @@ class Difference(NamedTuple):
         return self.verdict if self.verdict == "equal" else f"{self.verdict} {self.worst:.2f} in {self.share:.2%}"
 
 
-def canonical(one, has_alpha, is_premultiplied, is_encoded):
+def canonical(one, has_alpha, is_premultiplied, is_encoded, is_cut=False):
     """Color channels and alpha in the common layout: RGB or inks, alpha if either image has it."""
     colors = one.values[:, :, :-1] if one.alpha else one.values
     alpha = one.values[:, :, -1:] if one.alpha else np.ones(colors.shape[:2] + (1,), np.float32)
+    is_multiplied = one.premultiplied
+    if one.premultiplied and one.step == 0:
+        # The curve and the limits of integers belong to straight colors.
+        colors = np.divide(colors, alpha, out=np.zeros_like(colors), where=alpha > 0)
+        is_multiplied = False
     if is_encoded and one.linear:
         colors = encoded(colors)
-    if is_premultiplied and not one.premultiplied:
+    elif is_cut:
+        colors = np.clip(colors, 0, 1)
+    if is_premultiplied and not is_multiplied:
         colors = colors * alpha
     if colors.shape[2] == 1:
         colors = np.repeat(colors, 3, axis=2)
@@ -96,12 +103,11 @@ def compare(ours, theirs):
     if ours.inks != theirs.inks:
         raise OtherColors()
     has_alpha = ours.alpha or theirs.alpha
-    is_premultiplied = ours.premultiplied or theirs.premultiplied
+    is_premultiplied = any(one.premultiplied and one.step > 0 for one in (ours, theirs))
+    is_cut = bool(ours.step) != bool(theirs.step)  # integers hold no light beyond white
     # A judge that delivers light, next to an encoded image of ours; stored samples are compared as they are.
     is_encoded = theirs.linear is True and not ours.linear or theirs.linear is False and ours.linear is True
-    a, b = (canonical(one, has_alpha, is_premultiplied, is_encoded) for one in (ours, theirs))
-    if bool(ours.step) != bool(theirs.step):
-        a, b = np.clip(a, 0, 1), np.clip(b, 0, 1)  # integers hold no light beyond white
+    a, b = (canonical(one, has_alpha, is_premultiplied, is_encoded, is_cut) for one in (ours, theirs))
     if a.shape != b.shape:
         raise OtherColors()
     finite = np.isfinite(a) & np.isfinite(b)
