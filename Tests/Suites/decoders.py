@@ -221,6 +221,9 @@ def openexr(path, kind):
 def imagemagick(path, kind):
     """ImageMagick: the first image of a file, the largest one of an icon."""
     tool = program("convert-im6.q16", "magick", "convert", version="ImageMagick")
+    with open(path, "rb") as file:
+        if kind == "exr" and b"RY\0" in file.read(4096):
+            raise OtherColors()  # it shows luminance and chroma as red, green and blue
     prefix = {"ras": "sun", "jpeg": "jpg", "cur": "ico"}.get(kind, kind)
     which = "" if kind in ("ico", "cur") else "[0]"
     extra = ["-auto-orient"] if kind in ("tiff", "jpeg", "jxl") else []

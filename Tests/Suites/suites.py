@@ -115,6 +115,7 @@ EXCEPTIONS = [
     ("*/dds", "*U*Y*2.dds", "YUV is refused."),
     ("*/dds", "*UYVY.dds", "YUV is refused."),
     ("*/tiff", "*G3 Premature EOL.tif", "libtiff 4.5 fails at the damaged line; version 4.7 of the judges goes on."),
+    ("*/exr", "v2/*.exr", "Deep data is refused, as the README of the plugin states."),
     ("*/pcx", "*GMARBLES.PCX", "The palette is missing; FFmpeg shows another one."),
     ("*/jxl", "*patches/input.jxl", "libjxl 0.7 cannot restore the profile: the plugin delivers BT.2020, the judges do not."),
     ("*/jxl", "*alpha_premultiplied/input.jxl", "Colors under nearly no alpha: the reference divides by alpha before it rounds."),
