@@ -358,3 +358,5 @@ def jpeg2000_conformance(path, kind):
 JUDGES = {call.__name__: call for call in (
     pillow, tifffile, libtiff, imagecodecs, opencv, jpegsof3, psd_tools, openexr, imagemagick, ffmpeg, djxl, icotool, icns2png,
     openjpeg, bmpsuite, jxl_conformance, jpeg2000_conformance)}
+# References that belong to a suite, and their format.
+REFERENCES = {"bmpsuite": "bmp", "jxl_conformance": "jxl", "jpeg2000_conformance": "jp2"}

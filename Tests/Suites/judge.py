@@ -148,7 +148,7 @@ def judge(task, tool, absent, timeout, ask):
         linear = code == "" and "--to-srgb" not in options and is_linear(tool, path, timeout)
         answers = {}
         for one in (*suite.judges, *form.judges):
-            if one not in absent:
+            if one not in absent and decoders.REFERENCES.get(one, name) == name:
                 answers[one] = ask(judge=one, file=path, format=name, ours=target if code == "" else None, linear=linear)
     read = {one for one, answer in answers.items() if answer["read"]}
     verdicts = {answer.get("verdict") for answer in answers.values() if answer["read"]}
