@@ -124,7 +124,8 @@ def imagecodecs(path, kind):
         return image(*unsigned(array, data), alpha=array.ndim == 3 and array.shape[2] in (2, 4))
     if kind == "jxl" and array.ndim == 4:
         array = array[0]
-    return image(array, alpha=array.ndim == 3 and array.shape[2] in (2, 4))
+    result = image(array, alpha=array.ndim == 3 and array.shape[2] in (2, 4))
+    return as_stored(result) if kind == "jxl" else result
 
 
 def unsigned(array, data):
@@ -267,8 +268,16 @@ def png(path):
 
 
 def djxl(path, kind):
-    """djxl of libjxl."""
-    return through_png([program("djxl"), "--quiet", "IN", "OUT"], path)
+    """djxl of libjxl. It neither divides by alpha nor widens 9 to 15 bits."""
+    return as_stored(through_png([program("djxl"), "--quiet", "IN", "OUT"], path))
+
+
+def as_stored(result):
+    """The samples of libjxl's tools: if the largest one is full in fewer bits than 16, these are the bits."""
+    largest = round(float(result.values.max()) * 65535)
+    if result.step == 1 / 65535 and 255 < largest < 65535 and largest & largest + 1 == 0:
+        result = result._replace(values=result.values * np.float32(65535 / largest), step=1 / largest)
+    return result._replace(premultiplied=None)
 
 
 def icotool(path, kind):

@@ -168,8 +168,9 @@ def judge(task, tool, absent, timeout, ask):
                                                      else answer["why"]) for one, answer in answers.items()},
               "read": sorted(read), "agree": agree}
     if verdict in FAILURES and verdict != "crash":
-        for rows, pattern, reason in EXCEPTIONS:
-            if fnmatch.fnmatchcase(row, rows) and fnmatch.fnmatchcase(inside, pattern):
+        for rows, pattern, reason, *needed in EXCEPTIONS:
+            is_known = fnmatch.fnmatchcase(row, rows) and fnmatch.fnmatchcase(inside, pattern)
+            if is_known and needed in ([], [message]):
                 result.update(verdict="exception", reason=reason)
                 break
     return result
@@ -297,7 +298,7 @@ def report(results, asked):
             ours = f"{one['code']}: {one['message']}" if one["code"] else "read"
             print(f"{one['verdict']:9} {shlex.quote(one['row'] + ':' + one['file'])} ({ours}) {judges}"
                   + (f" [{one['reason']}]" if "reason" in one else ""), file=sys.stderr)
-    for rows, pattern, _ in [] if asked.file else EXCEPTIONS:
+    for rows, pattern, *_ in [] if asked.file else EXCEPTIONS:
         known = [one for one in results
                  if fnmatch.fnmatchcase(one["row"], rows) and fnmatch.fnmatchcase(one["file"], pattern)]
         if known and all(one["verdict"] != "exception" for one in known):

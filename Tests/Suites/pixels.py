@@ -22,7 +22,7 @@ class Image(NamedTuple):
     step: float  # between two neighboring values; 0 for floats
     alpha: bool = False
     inks: bool = False  # cyan, magenta, yellow, black; 0 is no ink
-    premultiplied: bool = False
+    premultiplied: bool | None = False  # None: as the file stores it
     linear: bool | None = None  # linear light, or the curve of sRGB; None: the samples as the file stores them
     tolerance: float = 0  # the error that a specification allows
 
@@ -64,6 +64,11 @@ def encoded(linear):
     return np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055).astype(np.float32)
 
 
+def decoded(values):
+    """Linear light of the curve of sRGB."""
+    return np.where(values <= 0.04045, values / 12.92, ((np.maximum(values, 0) + 0.055) / 1.055) ** 2.4).astype(np.float32)
+
+
 class Difference(NamedTuple):
     """How two images compare: `worst` in steps of 8 bits, `share` of the samples that differ."""
     verdict: str  # equal, within, differs, size
@@ -102,6 +107,15 @@ def compare(ours, theirs):
         return Difference("size")
     if ours.inks != theirs.inks:
         raise OtherColors()
+    if theirs.premultiplied is None:
+        theirs = theirs._replace(premultiplied=ours.premultiplied)
+    if theirs.linear and not ours.linear and theirs.step > 0 and not ours.premultiplied:
+        # Integers of linear light are coarse in the dark: the curve would enlarge their steps.
+        count = ours.values.shape[2] - ours.alpha
+        values = np.concatenate([decoded(ours.values[:, :, :count]), ours.values[:, :, count:]], axis=2)
+        # Half a step of each, that of the curve at its steepest place.
+        rounding = 1.14 * ours.step + theirs.step / 2 + FLOAT_STEP
+        ours = ours._replace(values=values, linear=True, tolerance=rounding)
     has_alpha = ours.alpha or theirs.alpha
     is_premultiplied = any(one.premultiplied and one.step > 0 for one in (ours, theirs))
     is_cut = bool(ours.step) != bool(theirs.step)  # integers hold no light beyond white

@@ -93,7 +93,7 @@ SUITES = [
           is_damaged="Damaged/"),
 ]
 
-# Suite and format, files, reason. The plugin is right, or its README names the missing feature.
+# Suite and format, files, reason, and the message if only refusals with it are meant. The plugin is right, or its README names the missing feature.
 EXCEPTIONS = [
     ("*/bmp", "*b/rletopdown.bmp", "Windows forbids packed bitmaps that begin at the top; the judges read them."),
     ("*/bmp", "*.dib", "A bitmap without the header of a file is the content of a clipboard, not a file."),
@@ -116,7 +116,10 @@ EXCEPTIONS = [
     ("*/dds", "*UYVY.dds", "YUV is refused."),
     ("*/tiff", "*G3 Premature EOL.tif", "libtiff 4.5 fails at the damaged line; version 4.7 of the judges goes on."),
     ("*/exr", "v2/*.exr", "Deep data is refused, as the README of the plugin states."),
+    ("*/psd", "*", "The white image stands for layers that were saved without a composite; psd-tools reads none.",
+     "the file has layers without a composite image"),
+    ("*/psd", "*psd_indexed_trans.psd", "One color of the palette is clear; the judges ignore its resource."),
     ("*/pcx", "*GMARBLES.PCX", "The palette is missing; FFmpeg shows another one."),
-    ("*/jxl", "*patches/input.jxl", "libjxl 0.7 cannot restore the profile: the plugin delivers BT.2020, the judges do not."),
-    ("*/jxl", "*alpha_premultiplied/input.jxl", "Colors under nearly no alpha: the reference divides by alpha before it rounds."),
+    ("*/jxl", "*patches*.jxl", "libjxl 0.7 cannot restore the profile: the plugin delivers BT.2020, the judges do not."),
+    ("*/jxl", "*alpha_premultiplied*.jxl", "Colors under nearly no alpha: the reference divides by alpha before it rounds."),
 ]
