@@ -48,41 +48,51 @@ let plainC: [LinkerSetting] =
 let missingLibraries = (Context.environment["CODERHOST_LEAVE_OUT"] ?? "").split(separator: " ").map(String.init)
 
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
-///
-/// - Parameters:
-///   - bases: the targets of other rooms on which it stands.
-///   - hasBoxes: whether the format is one of the ISO base media format.
-///   - hasPalettes: whether the encoder reduces colors.
-///   - hasLight: whether it holds linear light.
-func room(
-    _ name: String, _ format: String, on bases: [String] = [], hasBoxes: Bool = false, hasPalettes: Bool = false,
-    hasLight: Bool = false, libraries: [String] = []
-) -> (
-    product: Product, codec: Target.Dependency, targets: [Target]
-) {
-    let shim: [Target] =
-        libraries.isEmpty
-        ? []
-        : [
-            .target(
-                name: "\(name)Shim", path: "Plugins/\(name)/Shim",
-                linkerSettings: libraries.map { .linkedLibrary($0) })
-        ]
-    let codec = Target.target(
-        name: "\(name)Codec",
-        dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
-            + (hasPalettes ? ["Palettes"] : []) + (hasLight ? ["Light"] : [])
-            + shim.map { .target(name: $0.name) }
-            + bases.map { .target(name: $0) },
-        path: "Plugins/\(name)/Codec", swiftSettings: lean)
-    let plugin = Target.target(
-        name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
-        path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: lean,
-        linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
-    return (
-        .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name]),
-        .target(name: codec.name), shim + [codec, plugin]
-    )
+struct Room {
+    let product: Product
+    let codec: Target.Dependency
+    let targets: [Target]
+
+    /// Describes a room, or leaves it out if a library is missing; `coderhost doctor` then lists its plugin as missing.
+    ///
+    /// - Parameters:
+    ///   - bases: the targets of other rooms on which it stands.
+    ///   - hasBoxes: whether the format is one of the ISO base media format.
+    ///   - hasPalettes: whether the encoder reduces colors.
+    ///   - hasLight: whether the format holds linear light.
+    ///   - libraries: the C libraries; `.ci/setup` installs them.
+    init?(
+        _ name: String, _ format: String, on bases: [String] = [], hasBoxes: Bool = false, hasPalettes: Bool = false,
+        hasLight: Bool = false, libraries: [String] = []
+    ) {
+        guard missingLibraries.allSatisfy({ !libraries.contains($0) }) else { return nil }
+        let shim = Target.target(
+            name: "\(name)Shim", path: "Plugins/\(name)/Shim", linkerSettings: libraries.map { .linkedLibrary($0) })
+        let shims = libraries.isEmpty ? [] : [shim]
+        let codec = Target.target(
+            name: "\(name)Codec",
+            dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
+                + (hasPalettes ? ["Palettes"] : []) + (hasLight ? ["Light"] : [])
+                + (shims.map(\.name) + bases).map { .target(name: $0) },
+            path: "Plugins/\(name)/Codec", swiftSettings: lean)
+        let plugin = Target.target(
+            name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
+            path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: lean,
+            linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
+        product = .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name])
+        self.codec = .target(name: codec.name)
+        targets = shims + [codec, plugin]
+        self.bases = bases
+    }
+
+    private let bases: [String]
+
+    /// Removes the rooms whose bases are missing.
+    static func complete(_ rooms: [Room]) -> [Room] {
+        let names = Set(rooms.flatMap(\.targets).map(\.name))
+        let kept = rooms.filter { names.isSuperset(of: $0.bases) }
+        return kept.count == rooms.count ? rooms : complete(kept)
+    }
 }
 
 let rooms = Room.complete(
@@ -100,7 +110,7 @@ let rooms = Room.complete(
         Room("Icons", "ico", on: ["BMPCodec", "PNGCodec"]),
         Room("TIFF", "tiff", on: ["JPEGCodec"], libraries: ["tiff"]),
         Room("Classics", "classics", hasLight: true),
-    room("EXR", "exr", hasLight: true, libraries: ["OpenEXRCore"]),
+        Room("EXR", "exr", hasLight: true, libraries: ["OpenEXRCore"]),
         Room("PSD", "psd", on: ["JPEGCodec"]),
         Room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
         Room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),

@@ -66,7 +66,7 @@ import Testing
         var bytes: [UInt8] = []
         var isSeekable: Bool { false }
         func write(_ span: RawSpan) throws(CoderError) {
-            unsafe for index in span.byteOffsets { bytes.append(span.byte(at: index)) }
+            for index in span.byteOffsets { bytes.append(span.byte(at: index)) }
         }
         func overwrite(_ bytes: RawSpan, at offset: Int) throws(CoderError) { throw CoderError(.misuse, "a pipe") }
     }
