@@ -64,6 +64,11 @@ def tool_output(path, kind):
             png = Path(folder) / "out.png"
             run("djxl", "--quiet", path, png)
             return run("pngtopam", "-alphapam", png), "djxl"
+    if kind == "jp2":
+        with tempfile.TemporaryDirectory() as folder:
+            png = Path(folder) / "out.png"
+            run("opj_decompress", "-quiet", "-i", path, "-o", png)
+            return run("pngtopam", "-alphapam", png), "opj_decompress"
     if kind in ("heic", "avif"):
         with tempfile.TemporaryDirectory() as folder:
             png = Path(folder) / "out.png"

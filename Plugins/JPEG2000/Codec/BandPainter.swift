@@ -83,7 +83,8 @@ final class BandPainter {
             }
             kept = nil
             let group = Array(bands[next..<min(bands.count, next + (bands.count > 1 ? session.host.threadHint : 1))])
-            let planes = try decode(group)
+            let planes: [DecodedPlanes]
+            do throws(CoderError) { planes = try decode(group) } catch { throw explained(error) }
             for (band, planes) in zip(group, planes) {
                 convert(planes, band, region, scratch, into: surface)
                 if band.isKept { kept = (band.decoded.rows, planes) }
@@ -101,6 +102,15 @@ final class BandPainter {
         for row in band.shown.rows {
             converter.convert(planes, canvas, region, row: row, scratch, into: surface)
         }
+    }
+
+    /// OpenJPEG 2.5 reports damage for parts of HTJ2K that it lacks.
+    private func explained(_ error: CoderError) -> CoderError {
+        guard error.code == .corrupt, opened.codestream.codings.contains(where: \.isHighThroughput) else { return error }
+        var made = CoderError.unsupported("this HTJ2K codestream")
+        made.message += ", or it is damaged: \(error.message)"
+        made.domain = error.domain
+        return made
     }
 
     private func decode(_ bands: [Band]) throws(CoderError) -> [DecodedPlanes] {

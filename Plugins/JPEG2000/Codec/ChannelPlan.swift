@@ -92,8 +92,8 @@ struct ChannelPlanner {
             return components.indices.map { Source(component: $0, column: nil) }
         }
         guard !header.mappings.isEmpty else {
-            losses.append("the palette is ignored: the file does not map it to a component")
-            return components.indices.map { Source(component: $0, column: nil) }
+            losses.append("the file does not map its palette to a component; the first one is used")
+            return palette.bits.indices.map { Source(component: 0, column: $0) }
         }
         var sources: [Source] = []
         for mapping in header.mappings {
@@ -139,6 +139,8 @@ struct ChannelPlanner {
                 switch (definition?.kind, definition?.association) {
                 case (0, let color?) where color > 0 && color < 65_535 && colors[color - 1] == nil:
                     colors[color - 1] = channel
+                // Old writers associate the only color with the whole image.
+                case (0, 0) where colors.isEmpty: colors[0] = channel
                 case (1, 0) where alpha == nil: alpha = Alpha(source: channel, isPremultiplied: false)
                 case (2, 0) where alpha == nil: alpha = Alpha(source: channel, isPremultiplied: true)
                 default: rest.append(channel)

@@ -86,9 +86,12 @@ void jp2_shim_decoder_free(jp2_shim_decoder *decoder)
     free(decoder);
 }
 
+/* The library states its reasons only as text: "Unsupported ...", "We do not support ...". */
 static int32_t failure(const jp2_shim_decoder *decoder)
 {
-    return strstr(decoder->messages.error, "memory") ? jp2_shim_no_memory : jp2_shim_failed;
+    const char *text = decoder->messages.error;
+    if (strstr(text, "memory")) return jp2_shim_no_memory;
+    return strstr(text, "support") ? jp2_shim_unsupported : jp2_shim_failed;
 }
 
 int32_t jp2_shim_decode(jp2_shim_decoder *decoder, const jp2_shim_area *area, uint32_t reduction,

@@ -15,13 +15,6 @@ static void copy_line(char *target, const char *text)
     target[count] = 0;
 }
 
-static void note_error(const char *text, void *context)
-{
-    jp2_messages *messages = context;
-    /* Later ones say that the functions around the first have failed, too. */
-    if (!messages->error[0]) copy_line(messages->error, text);
-}
-
 static void note_warning(const char *text, void *context)
 {
     jp2_messages *messages = context;
@@ -31,6 +24,18 @@ static void note_warning(const char *text, void *context)
     for (uint32_t i = 0; i < messages->noted; i++)
         if (strcmp(messages->warnings[i], line) == 0) return;
     memcpy(messages->warnings[messages->noted++], line, sizeof line);
+}
+
+static void note_error(const char *text, void *context)
+{
+    jp2_messages *messages = context;
+    /* The library continues after this one. */
+    if (strstr(text, "Skip the MCT step")) {
+        note_warning(text, context);
+        return;
+    }
+    /* Later ones state that the functions around the first have failed, too. */
+    if (!messages->error[0]) copy_line(messages->error, text);
 }
 
 static void ignore(const char *text, void *context)

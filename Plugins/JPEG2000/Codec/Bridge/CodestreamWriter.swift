@@ -27,14 +27,10 @@ internal import JPEG2000Shim
             throw CoderError(.outOfMemory, "there is not enough memory")
         }
         unsafe self.encoder = encoder
-        do throws(CoderError) {
-            for channel in 0..<format.channels.count { try unsafe Self.fill(encoder, surface, channel, session.host) }
-            let status = unsafe jp2_shim_encode(encoder)
-            if status != 0 { throw unsafe Self.error(encoder, status) }
-        } catch {
-            unsafe jp2_shim_encoder_free(encoder)
-            throw error
-        }
+        // If the initializer throws from here on, `deinit` frees the encoder.
+        for channel in 0..<format.channels.count { try unsafe Self.fill(encoder, surface, channel, session.host) }
+        let status = unsafe jp2_shim_encode(encoder)
+        if status != 0 { throw unsafe Self.error(encoder, status) }
     }
 
     deinit { unsafe jp2_shim_encoder_free(encoder) }

@@ -107,10 +107,15 @@ internal import JPEG2000Shim
     deinit { unsafe jp2_shim_decoder_free(decoder) }
 
     private static func error(_ status: Int32, _ message: String) -> CoderError {
-        var error =
-            status == jp2_shim_no_memory
-            ? CoderError(.outOfMemory, "there is not enough memory")
-            : CoderError.corrupt(message.isEmpty ? "the codestream is damaged" : "the codestream is damaged: \(message)")
+        var error: CoderError
+        switch status {
+        case jp2_shim_no_memory: error = CoderError(.outOfMemory, "there is not enough memory")
+        case jp2_shim_unsupported:
+            error = CoderError(.unsupportedFeature, "OpenJPEG does not support this codestream: \(message)")
+            error.feature = "this coding of JPEG 2000"
+        default:
+            error = .corrupt(message.isEmpty ? "the codestream is damaged" : "the codestream is damaged: \(message)")
+        }
         error.domain = "OpenJPEG"
         return error
     }

@@ -36,6 +36,7 @@ typedef struct jp2_shim_decoder jp2_shim_decoder;
 
 static const int32_t jp2_shim_failed = 1;
 static const int32_t jp2_shim_no_memory = 2;
+static const int32_t jp2_shim_unsupported = 3;
 
 /* Opens a codestream; NULL without memory. Both stay valid until the decoder is freed. */
 jp2_shim_decoder *jp2_shim_decoder_new(const jp2_shim_source *source);
