@@ -45,7 +45,9 @@ struct IconDirectory {
                 guard entry.bytes.lowerBound < available else {
                     throw .truncated("an image of the icon is behind the end of the file")
                 }
-                let bytes = entry.bytes.clamped(to: 0..<available)
+                // Some writers of cursors state fewer bytes than a bitmap header has; the header tells the size then.
+                let isStated = entry.bytes.count >= 40
+                let bytes = isStated ? entry.bytes.clamped(to: 0..<available) : entry.bytes.lowerBound..<available
                 let start = session.source.bytes(bytes.prefix(PNGIcon.signature.count))
                 if start == PNGIcon.signature { return try PNGIcon(session, bytes) }
                 return try IconBitmap(session, bytes, isCut: bytes.count < entry.bytes.count)

@@ -106,7 +106,9 @@ final class BandPainter {
 
     /// OpenJPEG 2.5 reports damage for parts of HTJ2K that it lacks.
     private func explained(_ error: CoderError) -> CoderError {
-        guard error.code == .corrupt, opened.codestream.codings.contains(where: \.isHighThroughput) else { return error }
+        guard error.code == .corrupt, opened.codestream.codings.contains(where: \.isHighThroughput) else {
+            return error
+        }
         var made = CoderError.unsupported("this HTJ2K codestream")
         made.message += ", or it is damaged: \(error.message)"
         made.domain = error.domain

@@ -26,7 +26,7 @@ struct ChannelPlan {
     let conversion: Conversion
     let color: ColorDescription
     let profile: [UInt8]?
-    /// Warnings of what is not decoded.
+    /// Warnings about content that is not decoded.
     let losses: [String]
 
     /// The components to decode, ascending.
@@ -51,8 +51,10 @@ struct ChannelPlanner {
         let channels = try self.channels()
         var space = ColorSpace(header.colors, channelCount: channels.count)
         if case .unknown(let reason) = space.kind, let reason { losses.append(reason) }
-        // Smaller second and third components are color differences, whatever the header states.
-        if space.profile == nil, space.kind != .lumaChroma, channels.count == 3, !codestream.mixesColors, hasSmallDifferences(channels) {
+        // Smaller second and third components are color differences even if the header states RGB.
+        if space.profile == nil, space.kind != .lumaChroma, channels.count == 3, !codestream.mixesColors,
+            hasSmallDifferences(channels)
+        {
             space.kind = .lumaChroma
         }
         let (colors, alpha) = try sort(channels, space)

@@ -60,7 +60,8 @@ struct MemoryEstimate {
             let blockWidth = max(0, min(coding.blockWidth, precinct.width - shrink))
             let blockHeight = max(0, min(coding.blockHeight, precinct.height - shrink))
             let blocks = (Double(w >> blockWidth) + 2) * (Double(h >> blockHeight) + 2)
-            total += precincts * Double(3 * Self.precinctBytes) + blocks * Double(Self.blockBytes + Self.codedBlockBytes)
+            total +=
+                precincts * Double(3 * Self.precinctBytes) + blocks * Double(Self.blockBytes + Self.codedBlockBytes)
         }
         return total
     }

@@ -118,7 +118,8 @@ public final class CodersManager: Sendable {
 
     /// Opens an image with the best coder and passes the session to `body`.
     ///
-    /// After "not mine" and "unsupported" the next coder is asked. Any other error is final, because a crafted file
+    /// After "not mine" and "unsupported" the next coder is asked. If all coders whose signatures match say "not mine",
+    /// the coders that the name's extension selects are asked. Any other error is final, because a crafted file
     /// must not reach a weaker decoder.
     /// - Throws: the error of `body` or of the last coder; `.unrecognizedFormat` and `.noCoder` if there is no coder.
     public func withSession<R>(
@@ -159,7 +160,12 @@ public final class CodersManager: Sendable {
         // If the caller names a coder, no other coder is asked.
         var absent = id == nil ? snapshot.unusableCoders(Self.judge(source, forcing: nil)) : []
         if candidates.contains(where: \.isCertain) { absent.removeAll { !$0.ranked.isCertain } }
-        for candidate in candidates {
+        // If the coders of all matching signatures say "not mine", the signature was an accident: the name decides.
+        let known = Set(candidates.map(\.descriptor.id))
+        let named = ranked(snapshot, Self.judge(source, forcing: id)).filter { !known.contains($0.descriptor.id) }
+        var isDisowned = true
+        for candidate in candidates + named {
+            if !known.contains(candidate.descriptor.id), !isDisowned { break }
             do throws(CoderError) {
                 let context = SessionContext(
                     limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options),
@@ -179,7 +185,10 @@ public final class CodersManager: Sendable {
                     throw named
                 }
                 attempts.append("\(candidate.descriptor.id): \(error.message)")
-                if error.code != .notMine { absent.append(UnusableCoder(candidate, error)) }
+                if error.code != .notMine {
+                    isDisowned = false
+                    absent.append(UnusableCoder(candidate, error))
+                }
                 last = named
             }
         }

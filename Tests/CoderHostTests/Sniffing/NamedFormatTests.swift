@@ -54,6 +54,16 @@ import Testing
         #expect(order(Array("<svg><!--%PDF-1.4--></svg>".utf8), "x.pdf", manager) == ["svg", "pdf"])
     }
 
+    @Test func `a file that only begins like another format is read by its name`() throws {
+        // An uncompressed TGA without footer begins like a cursor. TGA stores blue first.
+        let head: [UInt8] = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0x20]
+        let source = ImageSource(head + [1, 2, 3, 4, 5, 6], name: "a.tga")
+
+        let image = try testHost(Repository.products).manager.decode(source)
+
+        #expect(image.format == "tga" && image.pixels.packed == [3, 2, 1, 6, 5, 4])
+    }
+
     @Test(arguments: ["x.tga", "x.TGA", "a.b.icb", "/folder.svg/x.tga"])
     func `a format without signatures is recognized by the file name extension`(name: String) throws {
         let folder = try folder()

@@ -38,6 +38,7 @@ extension FuzzTarget {
         Format("xbm", cost: 2, LinesMutator()), Format("xpm", cost: 2, LinesMutator()),
         Format("ico", cost: 2, PiecesMutator(headBytes: 62)), Format("icons", cost: 2, PiecesMutator(headBytes: 16)),
         Format("jxl", cost: 6, BoxMutator(), splicer: BoxSplicer()),
+        Format("jp2", cost: 6, BoxMutator(), splicer: BoxSplicer()),
         Format("exr", cost: 3, PiecesMutator(headBytes: 320)),
         Format("dds", cost: 2, PiecesMutator(headBytes: 148)),
         Format("psd", cost: 2, PiecesMutator(headBytes: 44)),

@@ -84,7 +84,8 @@ internal import JPEG2000Shim
         guard let start = unsafe jp2_shim_encoder_output(encoder, &count) else { return }
         for offset in stride(from: 0, to: Int(count), by: Self.pieceCount) {
             try host.checkCancellation()
-            let piece = unsafe UnsafeBufferPointer(start: start + offset, count: min(Self.pieceCount, Int(count) - offset))
+            let piece = unsafe UnsafeBufferPointer(
+                start: start + offset, count: min(Self.pieceCount, Int(count) - offset))
             let status = unsafe sink.write(piece)
             if let error = ByteSink.error(status) { throw error }
         }

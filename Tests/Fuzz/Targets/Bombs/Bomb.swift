@@ -25,7 +25,9 @@ package struct Bomb: Sendable {
         self.bytes = bytes
     }
 
-    package static let all = png + apng + gif + jpeg + webp + isoMedia + jpegXL + plain + tiff + classics + photoshop + openEXR
+    package static let all =
+        png + apng + gif + jpeg + webp + isoMedia + jpegXL + plain + tiff + classics + photoshop + openEXR
+        + jpeg2000
 }
 
 // MARK: Parts of formats
