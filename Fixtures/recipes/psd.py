@@ -226,6 +226,8 @@ def main():
 
     for name, data, shows, pixel, bits, has_alpha in entries():
         expect = {"width": WIDTH, "height": HEIGHT, "frame_count": 1, "has_alpha": has_alpha, "bit_depth": bits}
+        if name == "metadata":
+            expect["color_profile"] = "icc"
         if pixel:
             expect |= {"pixel_sha256": hashlib.sha256(rgba(pixel)).hexdigest(), "digest_by": "python"}
         put(f"psd/{name}.{'psb' if name == 'large' else 'psd'}", data, shows, expect=expect)

@@ -5,7 +5,17 @@ import TestSupport
 import Testing
 
 @Suite struct `JPEG optimizing` {
-    @Test(arguments: Fixture.valid("jpeg"))
+    /// Whether only the codec's own decoder reads the image, which is lossless or has 12 bits.
+    private static func isExtended(_ fixture: Fixture) -> Bool {
+        fixture.name.hasPrefix("jpeg/lossless-") || fixture.name.hasPrefix("jpeg/twelve-")
+    }
+
+    @Test(arguments: Fixture.valid("jpeg").filter(isExtended))
+    func `refuses lossless images and images of 12 bits`(fixture: Fixture) {
+        #expect(throws: CoderError.self) { try rewrite(fixture.bytes, RewriteRequest(optimizes: true)) }
+    }
+
+    @Test(arguments: Fixture.valid("jpeg").filter { !isExtended($0) })
     func `changes no coefficient, and makes no file larger`(fixture: Fixture) throws {
         let source = fixture.bytes
         let result = try rewrite(source, RewriteRequest(optimizes: true)).bytes

@@ -11,6 +11,8 @@ struct StoredScans {
     private(set) var shifts: [Int]
     /// The components with a scan.
     private var seen: Set<Int> = []
+    /// The coefficients of each component whose lowest bit has arrived.
+    private var exact: [Set<Int>]
     /// Whether the file ends before all scans are complete.
     private(set) var isTruncated = false
     /// Whether the file has an end marker.
@@ -19,6 +21,7 @@ struct StoredScans {
     init(_ frame: ExtendedFrame, holdsCoefficients: Bool) {
         self.frame = frame
         divisors = frame.components.map { _ in [] }
+        exact = frame.components.map { _ in [] }
         shifts = frame.components.map { _ in 0 }
         if holdsCoefficients {
             coefficients = frame.components.map {
@@ -69,6 +72,9 @@ struct StoredScans {
         guard seen.count == frame.components.count else {
             throw hasEnd ? .corrupt("a component has no scan") : .truncated()
         }
+        // Without an end mark, later scans that refine a progressive image may be missing.
+        let isRefined = exact.allSatisfy { $0.count == 64 }
+        if !hasEnd, frame.process == .progressive, !isRefined { isTruncated = true }
     }
 
     /// Reads one scan; returns the position behind it.
@@ -85,6 +91,9 @@ struct StoredScans {
             } else {
                 try decoder.coefficientRow(row, into: &coefficients)
             }
+        }
+        if scan.low == 0, frame.process == .progressive {
+            for part in scan.parts { exact[part.component].formUnion(scan.first...scan.last) }
         }
         return decoder.reader.offset
     }
