@@ -18,7 +18,7 @@ import Testing
     @Test func `are reported by list and doctor`() throws {
         try build(#"{"required": true, "read": ["fonts"]}"#)
         let notes = [
-            "it runs only in a worker, which takes about 5 ms to start, unless --isolation is off (isolation.required)",
+            "it runs only in a worker, which takes about 7 ms to start, unless --isolation is off (isolation.required)",
             "it reads the system's fonts while it is loaded in a worker (isolation.read)",
         ]
 

@@ -172,7 +172,7 @@ extension PluginManifest {
     /// The isolation requirements of the plugin, one sentence each.
     package var isolationNotes: [String] {
         let demand =
-            "it runs only in a worker, which takes about 5 ms to start, unless --isolation is off (isolation.required)"
+            "it runs only in a worker, which takes about 7 ms to start, unless --isolation is off (isolation.required)"
         return (isolation.isRequired ? [demand] : [])
             + isolation.readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
     }
