@@ -55,6 +55,17 @@ import Testing
         #expect(try decoder.item(at: 2)?.info.size == PixelSize(8, 8))
     }
 
+    @Test func `decodes a cursor whose directory states fewer bytes than a header has`() throws {
+        var bytes = try fixture("hotspot.cur")
+        let whole = decoder(bytes)
+        let size = try whole.readHeader().size
+        bytes.replaceSubrange(14..<18, with: [8, 0, 0, 0])
+        let short = decoder(bytes)
+
+        #expect(try short.readHeader().size == size)
+        #expect(try pixels(short, size) == pixels(whole, size))
+    }
+
     @Test func `reports the pixel that points as text`() throws {
         let decoder = decoder(try fixture("hotspot.cur"))
         _ = try decoder.readHeader()

@@ -80,6 +80,7 @@ private func outcome(_ bytes: [UInt8], limits: DecodeLimits = .default, partial:
         for length in 2..<whole.count - 2 {
             let found = outcome(Array(whole[..<length]), partial: true)
             #expect(found.code == nil || found.code == .truncated, "\(length) bytes")
+            #expect(outcome(Array(whole[..<length])).code == .truncated, "\(length) bytes")
             // A single scan has either the correct row or none.
             if name.hasPrefix("lossless") || name == "twelve-gray" {
                 #expect(found.pixels == Array(expected.prefix(found.pixels.count)), "\(length) bytes")

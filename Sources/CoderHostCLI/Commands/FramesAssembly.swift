@@ -46,15 +46,7 @@ struct FramesAssembly {
             return PagesAssembly(arguments, host, output, format, encode).run(files)
         }
         // A failed image stops the whole animation.
-        var subject = output
-        do throws(CoderError) {
-            try assemble(files, &subject)
-            return Console.outputError == nil ? .success : .inputOutput
-        } catch {
-            if error.message == CoderError.readerIsGone.message { return .inputOutput }
-            error.report(subject, arguments, outputIsTaken: output == "-")
-            return ExitCode(error.code)
-        }
+        return writing(output, arguments) { subject throws(CoderError) in try assemble(files, &subject) }
     }
 
     /// Writes the animation.
@@ -183,5 +175,22 @@ struct FramesReport {
         if arguments.has("--verbose") {
             Console.error(printable("\(count) image\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
         }
+    }
+}
+
+/// Writes one output, and reports the error if that fails.
+///
+/// - Parameter body: sets its parameter to the file that causes an error; at first it is the output.
+func writing(
+    _ output: String, _ arguments: ParsedArguments, _ body: (inout String) throws(CoderError) -> Void
+) -> ExitCode {
+    var subject = output
+    do throws(CoderError) {
+        try body(&subject)
+        return Console.outputError == nil ? .success : .inputOutput
+    } catch {
+        if error.message == CoderError.readerIsGone.message { return .inputOutput }
+        error.report(subject, arguments, outputIsTaken: output == "-")
+        return ExitCode(error.code)
     }
 }

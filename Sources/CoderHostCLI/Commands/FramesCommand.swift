@@ -65,7 +65,7 @@ enum FramesCommand: Command {
         does.
         extract: images without file extension are PNG. Images of --raw can be smaller than the canvas;
         frames info lists their positions, --timing does not.
-        assemble: a format with pages or sizes, such as TIFF and ICO, holds every image as it is.
+        assemble: a format with pages or sizes holds every image as it is.
         --timing can be -. Consecutive equal images can become one longer frame. A single frame
         becomes a still image, except in GIF. The color space is that of the first image. A folder stands
         for its images.

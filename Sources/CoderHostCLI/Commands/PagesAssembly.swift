@@ -23,15 +23,7 @@ struct PagesAssembly {
 
     /// Writes the file; a failed image stops it.
     func run(_ files: [String]) -> ExitCode {
-        var subject = output
-        do throws(CoderError) {
-            try assemble(files, &subject)
-            return Console.outputError == nil ? .success : .inputOutput
-        } catch {
-            if error.message == CoderError.readerIsGone.message { return .inputOutput }
-            error.report(subject, arguments, outputIsTaken: output == "-")
-            return ExitCode(error.code)
-        }
+        writing(output, arguments) { subject throws(CoderError) in try assemble(files, &subject) }
     }
 
     /// - Parameter subject: the file that caused an error.

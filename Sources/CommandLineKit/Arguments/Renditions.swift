@@ -97,7 +97,7 @@ package struct Renditions: Sendable {
     package static let specification = [
         OptionSpecification(
             "--sizes", value: "WIDTHS", isList: true,
-            help: "one file per width in px, such as 400,800; -o with {w}. ICO, TIFF: all in one (default: one file)"),
+            help: "one file per width in px, such as 400,800; -o with {w}, or one file with pages (default: one file)"),
         OptionSpecification(
             "--srcset", value: "STYLE", choices: Srcset.Style.allCases.map(\.rawValue),
             help: "print the <picture> element (html) or its data (json) for all files (default: none)"),

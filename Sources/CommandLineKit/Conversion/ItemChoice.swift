@@ -60,7 +60,7 @@ package enum ItemChoice {
     package static let specification = [
         OptionSpecification(
             "--item", value: "N|all",
-            help: "select image N, from 0, or all: -o with {item}, or one TIFF or ICO (default: primary)"),
+            help: "select image N, from 0, or all: -o with {item}, or one file with pages (default: primary)"),
         OptionSpecification("--page", value: "N", help: "select page or image N, from 1 (default: 1)"),
     ]
 }
