@@ -162,7 +162,7 @@ extension DecodeSession {
     /// Decodes a still at a size that the coder scales to.
     private func pixels(scaledTo size: PixelSize) throws(CoderError) -> PixelBuffer {
         let format = try pixelFormats()[0]
-        try LimitCheck.examine(made: size, format, context.limits)
+        try LimitCheck.examine(decoded: size, format, source, context.limits)
         let pixels = try pool.take(size, format, clean: false)
         try sequence.stand(at: 0)
         let request = FrameRequest(scaledSize: size == info.size ? nil : size)

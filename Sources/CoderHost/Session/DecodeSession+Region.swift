@@ -9,7 +9,7 @@ extension DecodeSession {
         guard try isWhole() else { return try PixelConverter.cropped(try decodeImage(), to: rect, pool: pool) }
         let format = try pixelFormats()[0]
         if coder.roles.contains(.region), info.regionCost != .whole {
-            try LimitCheck.examine(made: rect.size, format, context.limits)
+            try LimitCheck.examine(decoded: rect.size, format, source, context.limits)
             let pixels = try pool.take(rect.size, format, clean: false)
             do throws(CoderError) {
                 try sequence.stand(at: 0)

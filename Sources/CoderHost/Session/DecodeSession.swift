@@ -216,7 +216,7 @@ public final class DecodeSession {
         if frame.rect.isEmpty { return nil }
         try sequence.stand(at: index)
         let format = try pixelFormats()[0]
-        try LimitCheck.examine(made: frame.rect.size, format, context.limits)
+        try LimitCheck.examine(decoded: frame.rect.size, format, source, context.limits)
         let pixels = try pool.take(frame.rect.size, format, clean: true)
         guard try sequence.decode(CanvasPlace(pixels)) == .complete else {
             throw source.isComplete ? CoderError.truncated() : .needsInput
@@ -283,7 +283,7 @@ public final class DecodeSession {
         if let suspended { return suspended }
         let offered = try pixelFormats()
         let format = wanted.flatMap { offered.contains($0) ? $0 : nil } ?? offered[0]
-        try LimitCheck.examine(made: info.size, format, context.limits)
+        try LimitCheck.examine(decoded: info.size, format, source, context.limits)
         return try pool.take(info.size, format, clean: clean)
     }
 

@@ -23,12 +23,15 @@ package enum LimitCheck {
         try examineShape(info.size, limits)
         let bytes = try examineBytes(of: info.size, info.nativeFormat, limits)
         if let count = info.frameCount { try examine(frameCount: count, of: info.size, limits) }
-        if limits.maxRatio > 0, source.isComplete, bytes > ratioFrom {
-            let ratio = bytes / max(1, source.count)
-            if ratio > limits.maxRatio {
-                throw .limit("ratio", allowed: limits.maxRatio, requested: ratio)
-            }
-        }
+        try examineRatio(of: bytes, source, limits)
+    }
+
+    private static func examineRatio(
+        of bytes: Int, _ source: ImageSource, _ limits: DecodeLimits
+    ) throws(CoderError) {
+        guard limits.maxRatio > 0, source.isComplete, bytes > ratioFrom else { return }
+        let ratio = bytes / max(1, source.count)
+        if ratio > limits.maxRatio { throw .limit("ratio", allowed: limits.maxRatio, requested: ratio) }
     }
 
     /// Whether a coder reads only the decoded part or size, so the canvas size has no cost.
@@ -54,6 +57,14 @@ package enum LimitCheck {
         guard !size.isEmpty else { throw .invalidArgument("an image of \(size) pixels cannot exist") }
         try examineShape(size, limits)
         try examineBytes(of: size, format, limits)
+    }
+
+    /// Checks the size that will be decoded: the canvas, a part, or a smaller size.
+    static func examine(
+        decoded size: PixelSize, _ format: PixelFormat, _ source: ImageSource, _ limits: DecodeLimits
+    ) throws(CoderError) {
+        try examineShape(size, limits)
+        try examineRatio(of: examineBytes(of: size, format, limits), source, limits)
     }
 
     /// Returns the bytes of an image if they are within the limit.

@@ -56,7 +56,7 @@ extension DecodeSession {
     func decodedRows(scaledTo size: PixelSize?) throws(CoderError) -> DecodedRows {
         let scaled = size == info.size ? nil : size
         let format = try pixelFormats()[0]
-        try LimitCheck.examine(made: scaled ?? info.size, format, context.limits)
+        try LimitCheck.examine(decoded: scaled ?? info.size, format, source, context.limits)
         try sequence.stand(at: 0)
         return try DecodedRows(scaled ?? info.size, format, pool) { [self] rect, place throws(CoderError) in
             guard try sequence.decode(place, FrameRequest(scaledSize: scaled, region: rect)) == .complete else {

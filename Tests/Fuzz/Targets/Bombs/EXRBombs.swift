@@ -60,7 +60,7 @@ extension Bomb {
             let tiles = attribute("tiles", "tiledesc", little(60_000, 4) + little(60_000, 4) + [0])
             return start(0x200) + header(60_000, 60_000, display: (16, 16), compression: 3, tiles) + little(0, 8)
         },
-        Bomb("preview-of-30000x30000.exr") {
+        Bomb("preview-of-30000x30000.exr", .refusedWhenDecoded) {
             start() + header(1, 1, attribute("preview", "preview", little(30_000, 4) + little(30_000, 4)))
         },
         Bomb("text-of-eight-megabytes.exr", .cheap) {

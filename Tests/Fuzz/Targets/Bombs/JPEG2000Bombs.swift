@@ -18,7 +18,7 @@ extension Bomb {
 
     static let jpeg2000 = [
         Bomb("4294967295-squared.j2k") { codestream(side: .max) },
-        Bomb("60000-squared.j2k", limit: "pixels") { codestream(side: 60_000) },
+        Bomb("60000-squared.j2k", .refusedWhenDecoded, limit: "pixels") { codestream(side: 60_000) },
         Bomb("15000x15000-of-nothing.j2k", .refusedWhenDecoded) { codestream(side: 15_000) },
         Bomb("16384-components.j2k", .refusedWhenDecoded) { codestream(side: 4096, components: 16_384) },
     ]
