@@ -16,7 +16,7 @@ struct DecodedHEIF {
             (0..<count).map { channel in
                 let index = x * count + channel
                 return wide
-                    ? Int(row.word(at: index)) : Int(row.byte(at: index))
+                    ? Int(row.pair(at: index)) : Int(row.byte(at: index))
             }
         }
     }
@@ -38,7 +38,7 @@ struct DecodedHEIF {
 
 extension RawSpan {
     fileprivate func byte(at index: Int) -> UInt8 { unsafe unsafeLoad(fromByteOffset: index, as: UInt8.self) }
-    fileprivate func word(at index: Int) -> UInt16 {
+    fileprivate func pair(at index: Int) -> UInt16 {
         unsafe unsafeLoadUnaligned(fromByteOffset: 2 * index, as: UInt16.self)
     }
 }

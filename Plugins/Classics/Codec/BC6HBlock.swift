@@ -6,39 +6,40 @@ import ImageModel
 /// - Source: Khronos Data Format Specification, "BPTC"; ARB_texture_compression_bptc.
 enum BC6HBlock {
     /// Decodes 16 pixels of red, green and blue as bits of half-precision numbers; a reserved mode is black.
-    static func decode(_ bytes: RawSpan, at offset: Int, isSigned: Bool, into block: inout [UInt16]) {
+    static func decode(
+        _ bytes: RawSpan, at offset: Int, isSigned: Bool, into target: inout MutableSpan<UInt8>, _ place: BlockPlace
+    ) {
         var bits = BlockBits(bytes, at: offset)
         var code = bits.next(2)
         if code > 1 { code |= bits.next(3) << 2 }
         guard let mode = BC6HMode.all[code] else {
-            for at in 0..<48 { block[at] = 0 }
+            for channel in 0..<6 { ColorBlocks.put(into: &target, place, channel: channel) { _ in 0 } }
             return
         }
         var ends = mode.readEnds(&bits)
-        let partition = mode.subsets == 2 ? bits.next(5) : 0
+        let partition = BlockPartition(mode.subsets == 2 ? bits.next(5) : 0, of: mode.subsets)
         expand(&ends, mode, isSigned)
         let depth = mode.subsets == 2 ? 3 : 4
-        let weights = BC7Block.weights[depth]
+        let weights = BC7Block.weights(depth)
         for pixel in 0..<16 {
-            let isAnchor = BlockPartitions.isAnchor(pixel, partition, of: mode.subsets)
-            let weight = weights[bits.next(isAnchor ? depth - 1 : depth)]
-            let subset = BlockPartitions.subset(pixel, partition, of: mode.subsets)
+            let weight = Int(weights[bits.next(depth &- partition.saving(pixel))])
+            let first = 6 * partition.subset(pixel)
             for channel in 0..<3 {
-                let (a, b) = (ends[6 * subset + channel], ends[6 * subset + 3 + channel])
-                let value = (a * (64 - weight) + b * weight + 32) >> 6
-                block[3 * pixel + channel] = half(value, isSigned)
+                let (a, b) = (ends[first &+ channel], ends[first &+ 3 &+ channel])
+                let value = (a &* (64 &- weight) &+ b &* weight &+ 32) &>> 6
+                target.storeBytes(of: half(value, isSigned), toByteOffset: place.offset(pixel) &+ 2 &* channel)
             }
         }
     }
 
     /// Replaces stored ends, differences to the first one, by values of 16 or 17 bits.
-    private static func expand(_ ends: inout [Int], _ mode: BC6HMode, _ isSigned: Bool) {
+    private static func expand(_ ends: inout InlineArray<12, Int>, _ mode: BC6HMode, _ isSigned: Bool) {
         for channel in 0..<3 {
             if isSigned { ends[channel] = signed(ends[channel], mode.depth) }
             let base = ends[channel]
             for end in 1..<2 * mode.subsets {
                 var value = ends[3 * end + channel]
-                if isSigned || mode.isDifference { value = signed(value, mode.differenceDepths[channel]) }
+                if isSigned || mode.isDifference { value = signed(value, mode.differenceDepth(channel)) }
                 if mode.isDifference {
                     value = (value + base) & (1 << mode.depth - 1)
                     if isSigned { value = signed(value, mode.depth) }

@@ -4,40 +4,51 @@ struct BC6HMode {
     let subsets: Int
     /// The bits of the first end, and of the others.
     let depth: Int
-    let differenceDepths: [Int]
+    private let differenceDepths: (Int, Int, Int)
     /// Whether the other ends are differences to the first.
     let isDifference: Bool
-    /// For each bit of the block behind the mode: the end, times three, plus the channel; and the place of the bit.
-    private let places: [(end: Int, shift: Int)]
+    /// For the bits of the block behind the mode: the end, times three, plus the channel; the place of the lowest bit,
+    /// and their number.
+    private let places: [(end: Int, shift: Int, count: Int)]
 
     private init(_ subsets: Int, _ depths: [Int], isDifference: Bool = true, _ layout: String) {
         self.subsets = subsets
         self.isDifference = isDifference
         depth = depths[0]
-        differenceDepths = Array(depths[1...])
-        var places: [(end: Int, shift: Int)] = []
+        differenceDepths = (depths[1], depths[2], depths[3])
+        var places: [(end: Int, shift: Int, count: Int)] = []
         for field in layout.split(separator: " ") {
             let name = Array(field.utf8)
             let channel = name[0] == UInt8(ascii: "r") ? 0 : name[0] == UInt8(ascii: "g") ? 1 : 2
             let end = 3 * Int(name[1] - UInt8(ascii: "0")) + channel
             let shifts = field.dropFirst(3).split(separator: "-").compactMap { Int($0) }
-            let step = shifts[0] <= shifts[shifts.count - 1] ? 1 : -1
-            for shift in stride(from: shifts[0], through: shifts[shifts.count - 1], by: step) {
-                places.append((end, shift))
+            let (first, last) = (shifts[0], shifts[shifts.count - 1])
+            if first <= last {
+                places.append((end, first, last - first + 1))
+            } else {
+                for shift in stride(from: first, through: last, by: -1) { places.append((end, shift, 1)) }
             }
         }
         self.places = places
     }
 
     /// Reads the ends: red, green and blue of each.
-    func readEnds(_ bits: inout BlockBits) -> [Int] {
-        var ends = [Int](repeating: 0, count: 12)
-        for place in places { ends[place.end] |= bits.next(1) << place.shift }
+    func readEnds(_ bits: inout BlockBits) -> InlineArray<12, Int> {
+        var ends = InlineArray<12, Int>(repeating: 0)
+        for place in places { ends[place.end] |= bits.next(place.count) &<< place.shift }
         return ends
     }
 
-    /// The modes by their code; the others are reserved. `r0:0-9` is ten bits of the red of end 0, the lowest first.
-    static let all: [Int: BC6HMode] = [
+    /// Returns the bits of the other ends of a channel.
+    func differenceDepth(_ channel: Int) -> Int {
+        channel == 0 ? differenceDepths.0 : channel == 1 ? differenceDepths.1 : differenceDepths.2
+    }
+
+    /// The modes by their code, which has up to five bits; nil for reserved ones.
+    static let all: [BC6HMode?] = (0..<32).map { known[$0] }
+
+    /// `r0:0-9` is ten bits of the red of end 0, the lowest first.
+    private static let known: [Int: BC6HMode] = [
         0: BC6HMode(
             2, [10, 5, 5, 5],
             """

@@ -25,78 +25,79 @@ enum BC7Block {
         [1, 0, 0, 0, 7, 7, 1, 0, 4, 0], [2, 6, 0, 0, 5, 5, 1, 0, 2, 0],
     ].map(Mode.init)
 
-    /// The share of the second end, of 64, for indices of 2, 3 and 4 bits.
-    static let weights: [[Int]] = [
-        [], [], [0, 21, 43, 64], [0, 9, 18, 27, 37, 46, 55, 64],
-        [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64],
-    ]
+    /// Returns the share of the second end, of 64, for indices of 2, 3 and 4 bits.
+    static func weights(_ depth: Int) -> InlineArray<16, UInt8> {
+        switch depth {
+        case 2: [0, 21, 43, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        case 3: [0, 9, 18, 27, 37, 46, 55, 64, 0, 0, 0, 0, 0, 0, 0, 0]
+        default: [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64]
+        }
+    }
 
     /// Decodes 16 pixels of red, green, blue and alpha; an invalid mode is transparent black.
-    static func decode(_ bytes: RawSpan, at offset: Int, into block: inout [UInt8]) {
+    static func decode(
+        _ bytes: RawSpan, at offset: Int, into target: inout MutableSpan<UInt8>, _ place: BlockPlace
+    ) {
         let number = bytes.byte(at: offset).trailingZeroBitCount
         guard number < 8 else {
-            for at in 0..<64 { block[at] = 0 }
+            for channel in 0..<4 { ColorBlocks.put(into: &target, place, channel: channel) { _ in 0 } }
             return
         }
         let mode = modes[number]
         var bits = BlockBits(bytes, at: offset)
         _ = bits.next(number + 1)
-        let partition = bits.next(mode.partitionBits)
+        let partition = BlockPartition(bits.next(mode.partitionBits), of: mode.subsets)
         let rotation = bits.next(mode.rotationBits)
         let selection = bits.next(mode.selectionBits)
         let ends = readEnds(mode, &bits)
-        let first = readIndices(&bits, mode.indexBits, partition, mode.subsets)
-        let second = mode.secondBits > 0 ? readIndices(&bits, mode.secondBits, 0, 1) : first
-        let secondBits = mode.secondBits > 0 ? mode.secondBits : mode.indexBits
-        let colors = selection == 0 ? (first, weights[mode.indexBits]) : (second, weights[secondBits])
-        let alphas = selection == 0 ? (second, weights[secondBits]) : (first, weights[mode.indexBits])
+        let first = readWeights(&bits, mode.indexBits, partition)
+        let second = mode.secondBits > 0 ? readWeights(&bits, mode.secondBits, BlockPartition(0, of: 1)) : first
+        let (colors, alphas) = selection == 0 ? (first, second) : (second, first)
         for pixel in 0..<16 {
-            let subset = BlockPartitions.subset(pixel, partition, of: mode.subsets)
-            for channel in 0..<4 {
-                let (indices, table) = channel < 3 ? colors : alphas
-                let weight = table[indices[pixel]]
-                let (a, b) = (ends[8 * subset + channel], ends[8 * subset + 4 + channel])
-                block[4 * pixel + channel] = UInt8(((64 - weight) * a + weight * b + 32) >> 6)
-            }
-            if rotation > 0 { block.swapAt(4 * pixel + 3, 4 * pixel + rotation - 1) }
+            let subset = partition.subset(pixel)
+            let (color, alpha) = (Int32(colors[pixel]), Int32(alphas[pixel]))
+            let weight = SIMD4<Int32>(color, color, color, alpha)
+            let (a, b) = (ends[2 * subset], ends[2 * subset + 1])
+            var value = ((64 &- weight) &* a &+ weight &* b &+ 32) &>> 6
+            if rotation > 0 { (value[3], value[rotation - 1]) = (value[rotation - 1], value[3]) }
+            let shown = UInt32(truncatingIfNeeded: value.x | value.y &<< 8 | value.z &<< 16 | value.w &<< 24)
+            target.storeBytes(of: shown, toByteOffset: place.offset(pixel))
         }
     }
 
-    /// Reads the ends of each subset: four channels of the first end, then of the second, in 8 bits.
-    private static func readEnds(_ mode: Mode, _ bits: inout BlockBits) -> [Int] {
+    /// Reads the ends of each subset, two for each, in 8 bits.
+    private static func readEnds(_ mode: Mode, _ bits: inout BlockBits) -> InlineArray<6, SIMD4<Int32>> {
         let count = 2 * mode.subsets
-        var ends = [Int](repeating: 255, count: 4 * count)
-        let channels = mode.alphaBits > 0 ? 4 : 3
-        for channel in 0..<channels {
-            for end in 0..<count { ends[4 * end + channel] = bits.next(channel < 3 ? mode.colorBits : mode.alphaBits) }
+        var stored = InlineArray<24, Int32>(repeating: 0)
+        let hasAlpha = mode.alphaBits > 0
+        for channel in 0..<(hasAlpha ? 4 : 3) {
+            let depth = channel < 3 ? mode.colorBits : mode.alphaBits
+            for end in 0..<count { stored[4 &* end &+ channel] = Int32(bits.next(depth)) }
         }
-        var low = [Int](repeating: 0, count: count)
-        if mode.hasBits { for end in 0..<count { low[end] = bits.next(1) } }
-        if mode.sharesBits {
-            for subset in 0..<mode.subsets {
-                low[2 * subset] = bits.next(1)
-                low[2 * subset + 1] = low[2 * subset]
-            }
-        }
-        let more = mode.hasBits || mode.sharesBits ? 1 : 0
+        let more: Int32 = mode.hasBits || mode.sharesBits ? 1 : 0
+        let (color, alpha) = (Int32(mode.colorBits) &+ more, Int32(mode.alphaBits) &+ more)
+        let depth = SIMD4(color, color, color, alpha)
+        var ends = InlineArray<6, SIMD4<Int32>>(repeating: SIMD4())
+        var low: Int32 = 0
         for end in 0..<count {
-            for channel in 0..<channels {
-                let depth = (channel < 3 ? mode.colorBits : mode.alphaBits) + more
-                var value = ends[4 * end + channel]
-                if more == 1 { value = value << 1 | low[end] }
-                value <<= 8 - depth
-                ends[4 * end + channel] = value | value >> depth
-            }
+            if mode.hasBits || mode.sharesBits && end % 2 == 0 { low = Int32(bits.next(1)) }
+            let at = 4 &* end
+            var value = SIMD4(stored[at], stored[at &+ 1], stored[at &+ 2], stored[at &+ 3])
+            value = (value &<< more | low) &<< (8 &- depth)
+            value |= value &>> depth
+            if !hasAlpha { value.w = 255 }
+            ends[end] = value
         }
         return ends
     }
 
-    /// Reads an index for each pixel.
-    private static func readIndices(_ bits: inout BlockBits, _ depth: Int, _ partition: Int, _ subsets: Int) -> [Int] {
-        var indices = [Int](repeating: 0, count: 16)
-        for pixel in 0..<16 {
-            indices[pixel] = bits.next(BlockPartitions.isAnchor(pixel, partition, of: subsets) ? depth - 1 : depth)
-        }
-        return indices
+    /// Reads an index for each pixel, and returns their weights.
+    private static func readWeights(
+        _ bits: inout BlockBits, _ depth: Int, _ partition: BlockPartition
+    ) -> InlineArray<16, UInt8> {
+        let table = weights(depth)
+        var result = InlineArray<16, UInt8>(repeating: 0)
+        for pixel in 0..<16 { result[pixel] = table[bits.next(depth &- partition.saving(pixel))] }
+        return result
     }
 }

@@ -8,18 +8,16 @@ struct BlockBits {
 
     /// Reads 16 bytes.
     init(_ bytes: RawSpan, at offset: Int) {
-        for index in 0..<8 {
-            low |= UInt64(bytes.byte(at: offset + index)) << UInt64(8 * index)
-            high |= UInt64(bytes.byte(at: offset + 8 + index)) << UInt64(8 * index)
-        }
+        (low, high) = (bytes.word(at: offset), bytes.word(at: offset + 8))
     }
 
     /// Removes up to 16 bits.
+    @inline(__always)
     mutating func next(_ count: Int) -> Int {
         guard count > 0 else { return 0 }
-        let value = low & (1 << UInt64(count) - 1)
-        low = low >> UInt64(count) | high << UInt64(64 - count)
-        high >>= UInt64(count)
+        let value = low & (1 &<< UInt64(count) &- 1)
+        low = low &>> UInt64(count) | high &<< UInt64(64 &- count)
+        high &>>= UInt64(count)
         return Int(value)
     }
 }

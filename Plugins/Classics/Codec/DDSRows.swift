@@ -56,15 +56,13 @@ struct DDSRows: StoredRows {
             }
         }
         if case .bc6h = layout.kind {
-            let count = 3 * info.size.width
-            for index in 0..<count {
-                let at = 2 * (row % 4 * count + index)
-                let light = Self.float(UInt16(band[at]) | UInt16(band[at + 1]) << 8)
-                samples.put(light, index, into: &target)
-            }
+            let start = row % 4 * bandRowBytes
+            let isCut = Self.putHalves(band, from: start, count: 3 * info.size.width, into: &target)
+            if isCut { samples.noteCut() }
         } else if layout.isBlocks {
-            let from = row % 4 * target.byteCount
-            for at in 0..<target.byteCount { target.storeBytes(of: band[from + at], toByteOffset: at, as: UInt8.self) }
+            let from = row % 4 * bandRowBytes
+            let count = info.size.width * layout.format.bytesPerPixel
+            target.copy(band.span.extracting(from..<from + count), toByteOffset: 0)
         }
         row += 1
     }
@@ -75,14 +73,30 @@ struct DDSRows: StoredRows {
 
     /// Converts a half-precision number.
     static func float(_ half: UInt16) -> Float {
-        let sign: Float = half & 0x8000 != 0 ? -1 : 1
-        let (exponent, mantissa) = (Int(half >> 10 & 31), Float(half & 0x3ff))
-        if exponent == 31 { return mantissa == 0 ? sign * .infinity : .nan }
-        let size =
-            exponent == 0
-            ? mantissa * 0x1p-24
-            : (1 + mantissa * 0x1p-10) * Float(sign: .plus, exponent: exponent - 15, significand: 1)
-        return sign * size
+        if half & 0x7fff > 0x7c00 { return .nan }
+        // The exponent of a float has another origin; the largest one stands for infinity.
+        let size = half & 0x7fff == 0x7c00 ? .infinity : Float(bitPattern: UInt32(half & 0x7fff) << 13) * 0x1p112
+        return half & 0x8000 != 0 ? -size : size
+    }
+
+    /// The 16-bit samples of all half-precision numbers.
+    private static let words: [UInt16] = (0...UInt16.max).map { LightSamples.sample(float($0)) }
+    /// The largest half-precision number that a sample can hold; minus zero is one, too.
+    private static let most: UInt16 = 0x3c01
+
+    /// Converts half-precision numbers; returns whether light was cut off.
+    private static func putHalves(
+        _ bytes: [UInt8], from start: Int, count: Int, into target: inout MutableRawSpan
+    ) -> Bool {
+        let (words, bytes) = (words.span, bytes.span)
+        var isCut = false
+        for index in 0..<count {
+            let at = start &+ 2 &* index
+            let half = UInt16(bytes[at]) | UInt16(bytes[at &+ 1]) &<< 8
+            isCut = isCut || half > most && half != 0x8000
+            target.storeBytes(of: words[Int(half)], toByteOffset: 2 &* index, as: UInt16.self)
+        }
+        return isCut
     }
 
     private static func putLight(
@@ -114,58 +128,52 @@ struct DDSRows: StoredRows {
 
     // MARK: Blocks
 
+    /// The bytes of a row of the band, which holds whole blocks.
+    private var bandRowBytes: Int { (info.size.width + 3) / 4 * 4 * layout.format.bytesPerPixel }
+
     private mutating func decodeBlocks(_ place: Int, _ count: Int) {
-        let step = layout.format.bytesPerPixel
-        let width = info.size.width
         var band = self.band
         self.band = []
-        if band.isEmpty { band = [UInt8](repeating: 0, count: 4 * width * step) }
-        let (layout, blockBytes) = (self.layout, self.layout.blockBytes)
+        if band.isEmpty { band = [UInt8](repeating: 0, count: 4 * bandRowBytes) }
+        let layout = self.layout
+        let step = layout.format.bytesPerPixel
+        var block = BlockPlace(offset: 0, rowBytes: bandRowBytes, pixelBytes: step)
         source.withBytes(place..<place + count) { bytes in
-            var block = [UInt8](repeating: 0, count: 16 * step)
-            var halves = [UInt16](repeating: 0, count: 48)
-            for column in 0..<(width + 3) / 4 {
-                Self.decode(layout, bytes, column * blockBytes, &block, &halves)
-                let columns = min(4, width - 4 * column)
-                for y in 0..<4 {
-                    let to = (y * width + 4 * column) * step
-                    for at in 0..<columns * step { band[to + at] = block[4 * y * step + at] }
-                }
+            var target = band.mutableSpan
+            for at in stride(from: 0, to: count, by: layout.blockBytes) {
+                Self.decode(layout, bytes, at, into: &target, block)
+                block.offset += 4 * step
             }
         }
         self.band = band
     }
 
     private static func decode(
-        _ layout: DDSLayout, _ bytes: RawSpan, _ at: Int, _ block: inout [UInt8], _ halves: inout [UInt16]
+        _ layout: DDSLayout, _ bytes: RawSpan, _ at: Int, into target: inout MutableSpan<UInt8>, _ place: BlockPlace
     ) {
         switch layout.kind {
-        case .bc1: ColorBlocks.colors(bytes, at: at, hasThree: true, into: &block)
+        case .bc1: ColorBlocks.colors(bytes, at: at, hasThree: true, into: &target, place)
         case .bc2:
-            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &block)
-            ColorBlocks.plainAlpha(bytes, at: at, into: &block)
+            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &target, place)
+            ColorBlocks.plainAlpha(bytes, at: at, into: &target, place)
         case .bc3:
-            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &block)
-            ColorBlocks.values(bytes, at: at, isSigned: false, into: &block, from: 3, step: 4)
+            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &target, place)
+            ColorBlocks.values(bytes, at: at, isSigned: false, into: &target, place, channel: 3)
         case .redInAlpha:
-            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &block)
-            ColorBlocks.values(bytes, at: at, isSigned: false, into: &block, from: 0, step: 4)
-        case .bc4(let isSigned): ColorBlocks.values(bytes, at: at, isSigned: isSigned, into: &block, from: 0, step: 1)
+            ColorBlocks.colors(bytes, at: at + 8, hasThree: false, into: &target, place)
+            ColorBlocks.values(bytes, at: at, isSigned: false, into: &target, place, channel: 0)
+        case .bc4(let isSigned):
+            ColorBlocks.values(bytes, at: at, isSigned: isSigned, into: &target, place, channel: 0)
         case .bc5(let isSigned):
-            ColorBlocks.values(bytes, at: at, isSigned: isSigned, into: &block, from: 0, step: 3)
-            ColorBlocks.values(bytes, at: at + 8, isSigned: isSigned, into: &block, from: 1, step: 3)
+            ColorBlocks.values(bytes, at: at, isSigned: isSigned, into: &target, place, channel: 0)
+            ColorBlocks.values(bytes, at: at + 8, isSigned: isSigned, into: &target, place, channel: 1)
             // The missing blue is 0, which is the middle of signed values.
-            for pixel in 0..<16 { block[3 * pixel + 2] = isSigned ? 128 : 0 }
-        case .bc6h(let isSigned):
-            BC6HBlock.decode(bytes, at: at, isSigned: isSigned, into: &halves)
-            for (index, half) in halves.enumerated() {
-                block[2 * index] = UInt8(half & 255)
-                block[2 * index + 1] = UInt8(half >> 8)
-            }
-        case .bc7: BC7Block.decode(bytes, at: at, into: &block)
+            ColorBlocks.put(into: &target, place, channel: 2) { _ in isSigned ? 128 : 0 }
+        case .bc6h(let isSigned): BC6HBlock.decode(bytes, at: at, isSigned: isSigned, into: &target, place)
+        case .bc7: BC7Block.decode(bytes, at: at, into: &target, place)
         case .masks, .samples, .palette: break
         }
-        if layout.format.alpha == .opaque { for pixel in 0..<16 { block[4 * pixel + 3] = 255 } }
+        if layout.format.alpha == .opaque { ColorBlocks.put(into: &target, place, channel: 3) { _ in 255 } }
     }
 
     // MARK: Pixels

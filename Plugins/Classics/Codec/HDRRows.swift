@@ -14,6 +14,11 @@ struct HDRRows: StoredRows {
     private var input: RowInput
     /// The pixels of a row: red, green, blue and exponent, one after the other.
     private var pixels: [UInt8]
+    /// The sample of each exponent and mantissa.
+    private var words: [UInt16] = []
+    /// Whether the light of an exponent can be above 1.
+    private enum Range { case unknown, within, mayExceed }
+    private var ranges = [Range](repeating: .unknown, count: 256)
 
     init(_ session: DecoderSession) throws(CoderError) {
         let header = try HDRHeader(session)
@@ -51,20 +56,67 @@ struct HDRRows: StoredRows {
         try input.read(upTo: 8 * width + 64) { bytes throws(CoderError) in
             try HDRRuns.decode(bytes, width: width, into: &stored)
         }
+        if isXYZ {
+            putXYZ(stored, width, into: &row)
+        } else if samples.isFloat {
+            putFloats(stored, width, into: &row)
+        } else {
+            putWords(stored, width, into: &row)
+        }
+    }
+
+    /// The factor of each exponent; 0 stands for black.
+    private static let factors: [Float] = (0..<256).map { exponent in
+        exponent == 0 ? 0 : Float(sign: .plus, exponent: exponent - 136, significand: 1)
+    }
+
+    private mutating func putXYZ(_ stored: [UInt8], _ width: Int, into row: inout MutableRawSpan) {
         for x in 0..<width {
-            let (red, green, blue) = Self.light(stored, at: 4 * x)
-            let color = isXYZ ? XYZColor.linear(red, green, blue) : (red, green, blue)
+            let factor = Self.factors[Int(stored[4 * x + 3])]
+            func light(_ channel: Int) -> Float { Float(stored[4 * x + channel]) * factor }
+            let color = XYZColor.linear(light(0), light(1), light(2))
             samples.put(color.0, 3 * x, into: &row)
             samples.put(color.1, 3 * x + 1, into: &row)
             samples.put(color.2, 3 * x + 2, into: &row)
         }
     }
 
-    private static func light(_ stored: [UInt8], at: Int) -> (Float, Float, Float) {
-        let exponent = stored[at + 3]
-        if exponent == 0 { return (0, 0, 0) }
-        let factor = Float(sign: .plus, exponent: Int(exponent) - 136, significand: 1)
-        return (Float(stored[at]) * factor, Float(stored[at + 1]) * factor, Float(stored[at + 2]) * factor)
+    private mutating func putFloats(_ stored: [UInt8], _ width: Int, into row: inout MutableRawSpan) {
+        for x in 0..<width {
+            let factor = Self.factors[Int(stored[4 * x + 3])]
+            for channel in 0..<3 { samples.put(Float(stored[4 * x + channel]) * factor, 3 * x + channel, into: &row) }
+        }
+    }
+
+    /// Computes the samples of an exponent when it first occurs, and notes light that is cut off.
+    private mutating func note(_ pixel: UInt32, _ exponent: Int, _ words: inout [UInt16]) {
+        let factor = Self.factors[exponent] * samples.factor
+        if ranges[exponent] == .unknown {
+            for mantissa in 0..<256 {
+                words[exponent << 8 | mantissa] = LightSamples.sample(Float(mantissa) * factor)
+            }
+            ranges[exponent] = LightSamples.isOutside(255 * factor) ? .mayExceed : .within
+        }
+        let most = max(pixel & 0xff, pixel >> 8 & 0xff, pixel >> 16 & 0xff)
+        if LightSamples.isOutside(Float(most) * factor) { samples.noteCut() }
+    }
+
+    /// Looks the samples up.
+    private mutating func putWords(_ stored: [UInt8], _ width: Int, into row: inout MutableRawSpan) {
+        var words = self.words
+        self.words = []
+        defer { self.words = words }
+        if words.isEmpty { words = [UInt16](repeating: 0, count: 1 << 16) }
+        let source = stored.span
+        for x in 0..<width {
+            let pixel = source.quad(at: 4 * x)
+            let exponent = Int(pixel >> 24)
+            if ranges[exponent] != .within { note(pixel, exponent, &words) }
+            let table = words.span.extracting(exponent << 8..<(exponent + 1) << 8)
+            row.storeBytes(of: table[Int(pixel & 0xff)], toByteOffset: 6 * x, as: UInt16.self)
+            row.storeBytes(of: table[Int(pixel >> 8 & 0xff)], toByteOffset: 6 * x + 2, as: UInt16.self)
+            row.storeBytes(of: table[Int(pixel >> 16 & 0xff)], toByteOffset: 6 * x + 4, as: UInt16.self)
+        }
     }
 }
 

@@ -18,6 +18,7 @@ enum HDRRuns {
             throw .corrupt("a row states another width than the header")
         }
         var at = 4
+        var target = pixels.mutableSpan
         for channel in 0..<4 {
             var x = 0
             while x < width {
@@ -26,8 +27,18 @@ enum HDRRuns {
                 let (count, isRun) = code > 128 ? (code - 128, true) : (code, false)
                 guard count > 0, count <= width - x else { throw .corrupt("a run is longer than its row") }
                 guard bytes.byteCount - at > (isRun ? 1 : count) else { return nil }
-                for number in 0..<count {
-                    pixels[4 * (x + number) + channel] = bytes.byte(at: at + 1 + (isRun ? 0 : number))
+                var place = 4 * x + channel
+                if isRun {
+                    let value = bytes.byte(at: at + 1)
+                    for _ in 0..<count {
+                        target[place] = value
+                        place &+= 4
+                    }
+                } else {
+                    for number in 0..<count {
+                        target[place] = bytes.byte(at: at &+ 1 &+ number)
+                        place &+= 4
+                    }
                 }
                 at += isRun ? 2 : 1 + count
                 x += count

@@ -58,9 +58,12 @@ struct PCXColors {
     func put(_ stored: [UInt8], planeBytes: Int, width: Int, into row: inout MutableRawSpan) {
         if bits == 8, planes > 1 {
             for plane in 0..<planes {
-                for x in 0..<width {
-                    let value = x < planeBytes ? stored[plane * planeBytes + x] : 0
-                    row.storeBytes(of: value, toByteOffset: planes * x + plane, as: UInt8.self)
+                let samples = stored.span.extracting(plane * planeBytes..<(plane + 1) * planeBytes)
+                for x in 0..<min(width, planeBytes) {
+                    row.storeBytes(of: samples[x], toByteOffset: planes * x + plane, as: UInt8.self)
+                }
+                for x in min(width, planeBytes)..<width {
+                    row.storeBytes(of: 0, toByteOffset: planes * x + plane, as: UInt8.self)
                 }
             }
             return

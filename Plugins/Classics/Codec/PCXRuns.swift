@@ -5,14 +5,16 @@ import ImageModel
 enum PCXRuns {
     /// Fills a row from runs and returns the number of used bytes; nil if bytes are missing.
     static func fill(_ row: inout [UInt8], from bytes: RawSpan, _ run: inout (value: UInt8, left: Int)) -> Int? {
+        let count = row.count
+        var target = row.mutableSpan
         var (at, place) = (0, 0)
-        while place < row.count {
+        while place < count {
             if run.left == 0 {
                 guard at < bytes.byteCount else { return nil }
                 let code = bytes.byte(at: at)
                 at += 1
                 if code < 0xc0 {
-                    row[place] = code
+                    target[place] = code
                     place += 1
                     continue
                 }
@@ -20,13 +22,14 @@ enum PCXRuns {
                 run = (bytes.byte(at: at), Int(code & 63))
                 at += 1
             }
-            let count = min(run.left, row.count - place)
-            for index in place..<place + count { row[index] = run.value }
-            place += count
-            run.left -= count
+            let length = min(run.left, count - place)
+            for index in place..<place + length { target[index] = run.value }
+            place += length
+            run.left -= length
         }
         return at
     }
+
     /// Returns the position behind runs of `count` bytes; nil if they do not end before `limit`.
     static func end(
         of count: Int, from start: Int, to limit: Int, isPacked: Bool, _ session: DecoderSession

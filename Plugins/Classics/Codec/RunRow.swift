@@ -23,7 +23,8 @@ struct RunRow {
         var row = taken()
         defer { bytes = row }
         try input.read(exactly: row.count) { source in
-            for at in row.indices { row[at] = source.byte(at: at) }
+            var target = row.mutableSpan
+            target.copy(source, toByteOffset: 0)
         }
     }
 

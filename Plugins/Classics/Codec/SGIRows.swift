@@ -74,18 +74,30 @@ struct SGIRows: StoredRows {
             let start = Self.headerBytes + line * count
             try ByteReader(source, at: start).require(count)
             source.withBytes(start..<start + count) { bytes in
-                for x in 0..<info.size.width { put(bytes, x * sampleBytes, x, channel, into: &target) }
+                put(bytes, 0, info.size.width, isRun: false, 0, channel, into: &target)
             }
         }
     }
 
-    private func put(_ bytes: RawSpan, _ at: Int, _ x: Int, _ channel: Int, into target: inout MutableRawSpan) {
-        let place = (x * channels + channel) * sampleBytes
+    /// Stores `count` samples from `at` on, or the one there as often, from column `x` on.
+    private func put(
+        _ bytes: RawSpan, _ at: Int, _ count: Int, isRun: Bool, _ x: Int, _ channel: Int,
+        into target: inout MutableRawSpan
+    ) {
+        var place = (x * channels + channel) * sampleBytes
+        let (from, to) = (isRun ? 0 : sampleBytes, channels * sampleBytes)
+        var at = at
         if sampleBytes == 1 {
-            target.storeBytes(of: bytes.byte(at: at), toByteOffset: place, as: UInt8.self)
-        } else {
+            for _ in 0..<count {
+                target.storeBytes(of: bytes.byte(at: at), toByteOffset: place, as: UInt8.self)
+                (at, place) = (at &+ from, place &+ to)
+            }
+            return
+        }
+        for _ in 0..<count {
             let sample = UInt16(bytes.byte(at: at)) << 8 | UInt16(bytes.byte(at: at + 1))
             target.storeBytes(of: sample, toByteOffset: place, as: UInt16.self)
+            (at, place) = (at &+ from, place &+ to)
         }
     }
 
@@ -102,9 +114,7 @@ struct SGIRows: StoredRows {
             if count == 0 { return false }
             let isCopy = code & 128 != 0
             guard bytes.byteCount - at >= sampleBytes * (isCopy ? count : 1) else { return false }
-            for number in 0..<count {
-                put(bytes, at + (isCopy ? number * sampleBytes : 0), x + number, channel, into: &target)
-            }
+            put(bytes, at, count, isRun: !isCopy, x, channel, into: &target)
             at += sampleBytes * (isCopy ? count : 1)
             x += count
         }

@@ -97,17 +97,24 @@ struct TGAPixels {
     }
 
     private func copy(_ bytes: [UInt8], width: Int, into row: inout MutableRawSpan) {
-        for at in 0..<width * format.bytesPerPixel { row.storeBytes(of: bytes[at], toByteOffset: at, as: UInt8.self) }
+        row.copy(bytes.span.extracting(0..<width * format.bytesPerPixel), toByteOffset: 0)
         guard format.alpha == .opaque else { return }
         for x in 1...width { row.storeBytes(of: 255, toByteOffset: x * format.bytesPerPixel - 1, as: UInt8.self) }
     }
 
     /// Stores blue, green and red as red, green and blue.
     private func swap(_ bytes: [UInt8], width: Int, from step: Int, into row: inout MutableRawSpan) {
-        for x in 0..<width {
-            row.storeBytes(of: bytes[step * x + 2], toByteOffset: 3 * x, as: UInt8.self)
-            row.storeBytes(of: bytes[step * x + 1], toByteOffset: 3 * x + 1, as: UInt8.self)
-            row.storeBytes(of: bytes[step * x], toByteOffset: 3 * x + 2, as: UInt8.self)
+        let source = bytes.span
+        var x = 0
+        // Four bytes at once; the fourth is overwritten by the next pixel.
+        while x < width - 1 {
+            let pixel = source.quad(at: step * x)
+            let swapped = (pixel & 0xff) << 16 | pixel & 0xff00 | pixel >> 16 & 0xff
+            row.storeBytes(of: swapped, toByteOffset: 3 * x, as: UInt32.self)
+            x += 1
+        }
+        for channel in 0..<3 {
+            row.storeBytes(of: source[step * x + 2 - channel], toByteOffset: 3 * x + channel, as: UInt8.self)
         }
     }
 

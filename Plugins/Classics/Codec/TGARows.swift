@@ -46,7 +46,8 @@ struct TGARows: StoredRows {
             packet = after
         } else {
             try input.read(exactly: stored.count) { bytes in
-                for at in 0..<bytes.byteCount { stored[at] = bytes.byte(at: at) }
+                var target = stored.mutableSpan
+                target.copy(bytes, toByteOffset: 0)
             }
         }
         pixels.put(stored, width: width, isFromRight: header.isFromRight, into: &row)
@@ -63,8 +64,10 @@ struct TGAPacket {
 
     /// Fills a row and returns the number of used bytes; nil if bytes are missing.
     mutating func fill(_ row: inout [UInt8], from bytes: RawSpan, pixelBytes: Int) -> Int? {
+        let count = row.count
+        var target = row.mutableSpan
         var (at, place) = (0, 0)
-        while place < row.count {
+        while place < count {
             if left == 0 {
                 guard at < bytes.byteCount else { return nil }
                 let code = bytes.byte(at: at)
@@ -78,21 +81,31 @@ struct TGAPacket {
                     at += pixelBytes
                 }
             }
-            let count = min(left * pixelBytes, row.count - place)
+            let length = min(left * pixelBytes, count - place)
             if isRun {
-                for start in stride(from: place, to: place + count, by: pixelBytes) {
-                    for index in 0..<pixelBytes {
-                        row[start + index] = UInt8(truncatingIfNeeded: pixel >> UInt32(8 * index))
-                    }
+                for start in stride(from: place, to: place + length, by: pixelBytes) {
+                    put(at: start, pixelBytes, into: &target)
                 }
             } else {
-                guard bytes.byteCount - at >= count else { return nil }
-                for index in 0..<count { row[place + index] = bytes.byte(at: at + index) }
-                at += count
+                guard bytes.byteCount - at >= length else { return nil }
+                target.copy(bytes.extracting(at..<at + length), toByteOffset: place)
+                at += length
             }
-            place += count
-            left -= count / pixelBytes
+            place += length
+            left -= length / pixelBytes
         }
         return at
+    }
+
+    /// Stores the repeated pixel.
+    private func put(at offset: Int, _ pixelBytes: Int, into target: inout MutableSpan<UInt8>) {
+        switch pixelBytes {
+        case 4: target.storeBytes(of: pixel, toByteOffset: offset)
+        case 2: target.storeBytes(of: UInt16(truncatingIfNeeded: pixel), toByteOffset: offset)
+        default:
+            for index in 0..<pixelBytes {
+                target[offset + index] = UInt8(truncatingIfNeeded: pixel >> UInt32(8 * index))
+            }
+        }
     }
 }

@@ -1,7 +1,32 @@
 /// The pixels of each subset of a block, for the kinds of blocks with two or three pairs of colors.
 ///
 /// - Source: Khronos Data Format Specification, "BPTC Compressed Texture Image Formats"; ARB_texture_compression_bptc.
-enum BlockPartitions {
+struct BlockPartition {
+    /// The subset of each pixel in `width` bits.
+    private let pattern: UInt32
+    private let width: UInt32
+    /// A bit for each pixel whose index has one bit less.
+    private let anchors: UInt32
+
+    init(_ number: Int, of subsets: Int) {
+        switch subsets {
+        case 2:
+            (pattern, width) = (UInt32(Self.two[number]), 1)
+            anchors = 1 | 1 << UInt32(Self.anchorsOfTwo[number])
+        case 3:
+            (pattern, width) = (Self.three[number], 2)
+            anchors =
+                1 | 1 << UInt32(Self.secondAnchorsOfThree[number]) | 1 << UInt32(Self.thirdAnchorsOfThree[number])
+        default: (pattern, width, anchors) = (0, 0, 1)
+        }
+    }
+
+    /// Returns the subset of a pixel.
+    func subset(_ pixel: Int) -> Int { Int(pattern &>> (UInt32(pixel) &* width) & (1 &<< width &- 1)) }
+
+    /// Returns 1 if the index of a pixel has one bit less, otherwise 0.
+    func saving(_ pixel: Int) -> Int { Int(anchors &>> UInt32(pixel) & 1) }
+
     /// The subset of each of the 16 pixels, one bit for each, the first pixel in the lowest.
     private static let two: [UInt16] = [
         0xcccc, 0x8888, 0xeeee, 0xecc8, 0xc880, 0xfeec, 0xfec8, 0xec80, 0xc800, 0xffec, 0xfe80, 0xe800,
@@ -41,23 +66,4 @@ enum BlockPartitions {
         15, 3, 15, 10, 10, 8, 9, 10, 6, 15, 8, 15, 3, 6, 6, 8,
         15, 3, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 3, 15, 15, 8,
     ]
-
-    /// Returns the subset of a pixel.
-    static func subset(_ pixel: Int, _ partition: Int, of subsets: Int) -> Int {
-        switch subsets {
-        case 2: Int(two[partition] >> UInt16(pixel) & 1)
-        case 3: Int(three[partition] >> UInt32(2 * pixel) & 3)
-        default: 0
-        }
-    }
-
-    /// Returns whether the index of a pixel has one bit less.
-    static func isAnchor(_ pixel: Int, _ partition: Int, of subsets: Int) -> Bool {
-        if pixel == 0 { return true }
-        switch subsets {
-        case 2: return pixel == anchorsOfTwo[partition]
-        case 3: return pixel == secondAnchorsOfThree[partition] || pixel == thirdAnchorsOfThree[partition]
-        default: return false
-        }
-    }
 }
