@@ -328,6 +328,37 @@ import Testing
         #expect(throws: CoderError.self) { _ = try Self.pixels(Self.decoder(Self.bytes("half-piz"), limits: limits)) }
     }
 
+    @Test(arguments: [100, 500, 1000])
+    func `tells how much memory the library asks for`(allowed: Int) throws {
+        var limits = DecodeLimits.default
+        limits.maxDecodedBytes = allowed
+
+        let error = #expect(throws: CoderError.self) {
+            _ = try Self.decoder(Self.bytes("half-piz"), limits: limits).readHeader()
+        }
+
+        #expect(error?.code == .limitExceeded)
+        let limit = try #require(error?.limit)
+        #expect(limit.allowed == UInt64(allowed))
+        #expect(limit.requested > limit.allowed)
+    }
+
+    /// OpenEXRCore has one error code for a lack of memory and for PIZ codes that need more room than there is.
+    @Test func `takes a damaged chunk for damage where the library takes it for a lack of memory`() throws {
+        let bytes = try Self.bytes("half-piz")
+        for place in bytes.indices.dropFirst(1584) {
+            for value: UInt8 in [0, 4, 127] {
+                var changed = bytes
+                changed[place] = value
+                do {
+                    _ = try Self.pixels(Self.decoder(changed))
+                } catch let error as CoderError {
+                    #expect(error.code == .corrupt || error.code == .truncated, "byte \(place) is \(value): \(error)")
+                }
+            }
+        }
+    }
+
     @Test func `asks for input while the file is not complete`() throws {
         let bytes = try Self.bytes("half-zip")
         let decoder = try EXRDecoder(DecoderSession(source: ByteSource(bytes, arrived: 3)))

@@ -137,18 +137,15 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
             hasItems: (boxes?.images.count ?? 1) > 1, tileSize: tile, regionCost: tile == nil ? .whole : .tiles)
     }
 
-    /// Distinguishes cut from damaged data, and fills in the numbers of an exceeded limit.
+    /// Distinguishes cut from damaged data.
     private func explained<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
         do throws(CoderError) {
             return try body()
         } catch {
-            switch error.code {
-            case .corrupt where session.source.isComplete && Container.isCut(session.source):
-                throw .truncated()
-            case .limitExceeded where error.limit?.name == "frames":
-                throw .limit("frames", allowed: session.limits.maxFrames, requested: session.limits.maxFrames + 1)
-            default: throw error.numbered
+            guard error.code == .corrupt, session.source.isComplete, Container.isCut(session.source) else {
+                throw error
             }
+            throw .truncated()
         }
     }
 

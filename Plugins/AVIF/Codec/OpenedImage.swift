@@ -106,18 +106,10 @@ final class OpenedImage {
                 }
             } catch {
                 decoded = nil
-                throw error.numbered
+                throw error
             }
             decoded = index
             index += 1
         }
-    }
-}
-
-extension CoderError {
-    /// libavif's own limit, independent of the limits of the session.
-    var numbered: CoderError {
-        code == .limitExceeded && limit?.name == "pixels"
-            ? .unsupported("a stream with more pixels than declared, or than libavif's limit of 268,435,456") : self
     }
 }

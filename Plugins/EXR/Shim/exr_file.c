@@ -13,6 +13,7 @@ static _Thread_local exr_shim_file *current;
 void begin_call(exr_shim_file *file) {
     current           = file;
     file->is_short    = 0;
+    file->requested   = 0;
     file->is_past_end = 0;
     file->error[0]    = 0;
 }
@@ -21,7 +22,8 @@ int32_t end_call(exr_shim_file *file, exr_result_t result) {
     current = NULL;
     if (result == EXR_ERR_SUCCESS) return EXR_SHIM_OK;
     if (file->error[0] == 0) snprintf(file->error, TEXT, "%s", exr_get_default_error_message(result));
-    if (file->is_short || result == EXR_ERR_OUT_OF_MEMORY) return EXR_SHIM_SHORT;
+    if (file->requested) return EXR_SHIM_LIMIT;
+    if (file->is_short) return EXR_SHIM_SHORT;
     if (file->is_past_end) return EXR_SHIM_MISSING;
     return result == EXR_ERR_FEATURE_NOT_IMPLEMENTED ? EXR_SHIM_UNSUPPORTED : EXR_SHIM_DAMAGED;
 }
@@ -30,7 +32,7 @@ int32_t end_call(exr_shim_file *file, exr_result_t result) {
 static void *take(size_t size) {
     exr_shim_file *file = current;
     if (file && file->limit && (file->held > file->limit || size > file->limit - file->held)) {
-        file->is_short = 1;
+        file->requested = size > UINT64_MAX - file->held ? UINT64_MAX : file->held + size;
         return NULL;
     }
     void *memory = calloc(1, size);
@@ -102,6 +104,8 @@ void exr_shim_close(exr_shim_file *file) {
     current = NULL;
     free(file);
 }
+
+uint64_t exr_shim_requested(const exr_shim_file *file) { return file->requested; }
 
 int32_t     exr_shim_status(const exr_shim_file *file) { return file->status; }
 const char *exr_shim_error(const exr_shim_file *file) { return file->error; }

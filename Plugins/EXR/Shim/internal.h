@@ -13,10 +13,11 @@ struct exr_shim_file {
     exr_context_t         context;
     exr_shim_source       source;
     uint64_t              limit, held; /* bytes of the library */
+    uint64_t              requested;   /* what a refused request would have made of `held`; 0: none was refused */
     exr_decode_pipeline_t pipeline;
     int32_t               pipeline_part; /* -1: not in use */
     int32_t               status;
-    int32_t               is_short, is_past_end; /* of the call in progress */
+    int32_t               is_short, is_past_end; /* of the call in progress; short: the system has no memory */
     char                  error[TEXT];
 };
 

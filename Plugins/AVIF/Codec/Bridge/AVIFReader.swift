@@ -12,6 +12,7 @@ internal import ImageModel
     private let poll: CancellationPoll
     /// Whether libavif reads the boxes of the file itself.
     private let readsFile: Bool
+    private let maxFrames: Int
     /// The memory limit of libavif for images, in bytes.
     private var imageMemory = 0
 
@@ -28,6 +29,7 @@ internal import ImageModel
     ) throws(CoderError) {
         source = session.source
         self.arrived = arrived
+        self.maxFrames = maxFrames
         readsFile = prefix.isEmpty
         poll = CancellationPoll(session.host)
         var error = avif_shim_error()
@@ -118,7 +120,13 @@ internal import ImageModel
     }
 
     private func failure(_ error: avif_shim_error) -> CoderError {
-        error.code == avif_shim_stopped ? poll.error ?? .avif(error) : .avif(error)
+        switch error.code {
+        case avif_shim_stopped: poll.error ?? .avif(error)
+        // libavif stops counting at the limit.
+        case avif_shim_frame_limit where maxFrames > 0:
+            .limit("frames", allowed: maxFrames, requested: maxFrames + 1)
+        default: .avif(error)
+        }
     }
 }
 
@@ -144,20 +152,24 @@ extension CoderError {
             case avif_shim_unsupported: .unsupportedFeature
             case avif_shim_not_mine: .notMine
             case avif_shim_memory: .outOfMemory
-            case avif_shim_pixel_limit, avif_shim_frame_limit, avif_shim_memory_limit: .limitExceeded
             case avif_shim_stopped: .cancelled
             default: .corrupt
             }
-        if error.code == avif_shim_memory_limit {
-            return .limit("bytes of libavif", allowed: Int(error.allowed), requested: Int(error.requested))
+        switch error.code {
+        case avif_shim_memory_limit:
+            return .limit(
+                "bytes of libavif", allowed: Int(clamping: error.allowed), requested: Int(clamping: error.requested))
+        // These limits are libavif's own, which does not tell the number that exceeds them.
+        case avif_shim_pixel_limit:
+            return .unsupported("a stream with more pixels than declared, or than libavif's limit of 268,435,456")
+        case avif_shim_frame_limit: return .unsupported("a sequence with more frames than libavif's limit")
+        default: break
         }
-        let limit = CoderError.Limit(
-            name: error.code == avif_shim_frame_limit ? "frames" : "pixels", allowed: 0, requested: 0)
         // If the AV1 decoder fails, libavif's message begins with the name of its own function.
         let reason = message.hasPrefix("tile->codec->") ? "its AV1 data cannot be decoded" : message
         let damage = "the image is damaged" + (reason.isEmpty ? "" : ": \(reason)")
         return CoderError(
             code, code == .corrupt || message.isEmpty ? damage : message, domain: "libavif",
-            feature: code == .unsupportedFeature ? message : nil, limit: code == .limitExceeded ? limit : nil)
+            feature: code == .unsupportedFeature ? message : nil)
     }
 }

@@ -9,6 +9,8 @@ internal import ImageModel
     private let file: OpaquePointer
     /// The bytes for a host that reads piece by piece.
     private let reader: Reader
+    /// The bytes that the library may hold; 0 without a limit.
+    private let limit: Int
 
     private final class Reader {
         let source: ByteSource
@@ -20,6 +22,7 @@ internal import ImageModel
     /// - Throws: `.corrupt`, `.truncated`, `.limitExceeded`, `.outOfMemory`.
     init(_ session: DecoderSession) throws(CoderError) {
         reader = Reader(session.source)
+        limit = session.limits.maxDecodedBytes
         let mapped = unsafe session.source.isContiguous ? session.source.baseAddress : nil
         var source = unsafe exr_shim_source(
             bytes: mapped, count: UInt64(session.source.available),
@@ -28,7 +31,7 @@ internal import ImageModel
                 let buffer = unsafe UnsafeMutableBufferPointer(start: target, count: Int(count))
                 return unsafe UInt64((try? reader.source.read(at: Int(offset), into: buffer)) ?? 0)
             }, context: Unmanaged.passUnretained(reader).toOpaque())
-        guard let file = unsafe exr_shim_open(&source, UInt64(session.limits.maxDecodedBytes)) else {
+        guard let file = unsafe exr_shim_open(&source, UInt64(limit)) else {
             throw CoderError(.outOfMemory, "there is no memory for the file")
         }
         unsafe self.file = file
@@ -47,7 +50,10 @@ internal import ImageModel
         var error: CoderError
         switch Int(status) {
         case Int(EXR_SHIM_MISSING): error = .truncated(reason)
-        case Int(EXR_SHIM_SHORT): error = CoderError(.limitExceeded, "the library needs more memory than allowed")
+        case Int(EXR_SHIM_SHORT): error = CoderError(.outOfMemory, "there is no memory for the library")
+        case Int(EXR_SHIM_LIMIT):
+            let requested = unsafe Int(clamping: exr_shim_requested(file))
+            error = .limit("bytes of OpenEXRCore", allowed: limit, requested: requested)
         case Int(EXR_SHIM_UNSUPPORTED): error = .unsupported(reason)
         default: error = .corrupt(reason)
         }
@@ -191,7 +197,7 @@ internal import ImageModel
 
     /// Decodes a chunk into memory.
     ///
-    /// - Throws: `.limitExceeded` if the library needs too much memory.
+    /// - Throws: `.limitExceeded` or `.outOfMemory` if the library needs too much memory.
     func decode(_ chunk: Chunk, _ planes: [Plane], into bytes: inout [UInt8]) throws(CoderError) -> Outcome {
         for plane in planes { precondition(Self.end(of: plane, chunk.size) <= bytes.count) }
         let status = unsafe bytes.withUnsafeMutableBufferPointer {
@@ -237,7 +243,7 @@ internal import ImageModel
         switch Int(status) {
         case Int(EXR_SHIM_OK): return .intact
         case Int(EXR_SHIM_MISSING): return .missing
-        case Int(EXR_SHIM_SHORT): throw failure(status, "")
+        case Int(EXR_SHIM_SHORT), Int(EXR_SHIM_LIMIT): throw failure(status, "")
         default: return .damaged
         }
     }

@@ -68,10 +68,14 @@ typedef struct exr_shim_file exr_shim_file;
 exr_shim_file *exr_shim_open(const exr_shim_source *source, uint64_t limit);
 void           exr_shim_close(exr_shim_file *file);
 
-enum { EXR_SHIM_OK = 0, EXR_SHIM_DAMAGED = 1, EXR_SHIM_MISSING = 2, EXR_SHIM_SHORT = 3, EXR_SHIM_UNSUPPORTED = 4 };
+enum { EXR_SHIM_OK = 0, EXR_SHIM_DAMAGED = 1, EXR_SHIM_MISSING = 2, EXR_SHIM_SHORT = 3, EXR_SHIM_UNSUPPORTED = 4,
+       EXR_SHIM_LIMIT = 5 };
 
-/* The outcome of opening. MISSING: bytes behind the end of the file were read; SHORT: the limit was reached. */
+/* The outcome of opening. MISSING: bytes behind the end of the file were read; SHORT: the system has no memory; LIMIT: the
+   library asked for more bytes than allowed. */
 int32_t exr_shim_status(const exr_shim_file *file);
+/* The bytes that the library would hold if the last call had not been refused with LIMIT. */
+uint64_t exr_shim_requested(const exr_shim_file *file);
 /* The text of the first error of the last call, or an empty string. */
 const char *exr_shim_error(const exr_shim_file *file);
 
