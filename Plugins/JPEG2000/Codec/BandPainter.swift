@@ -11,6 +11,7 @@ final class BandPainter {
     private let range: Range<Int>
     private let session: DecoderSession
     private let converter: RowConverter
+    private let isHighThroughput: Bool
     /// The last band, if the next request may need its other rows.
     private var kept: (rows: Range<Int>, planes: DecodedPlanes)?
     private var reserved = 0
@@ -19,8 +20,12 @@ final class BandPainter {
     /// The number of pixels from which a band is not joined with the next row of tiles.
     private static let bandPixels = 2_000_000
 
-    init(_ opened: JP2Decoder.Opened, _ canvas: Canvas, _ range: Range<Int>, _ session: DecoderSession) {
+    init(
+        _ opened: JP2Decoder.Opened, _ canvas: Canvas, _ range: Range<Int>, _ session: DecoderSession,
+        isHighThroughput: Bool
+    ) {
         (self.opened, self.canvas, self.range, self.session) = (opened, canvas, range, session)
+        self.isHighThroughput = isHighThroughput
         converter = RowConverter(opened.plan, opened.codestream, opened.container.header.palette)
     }
 
@@ -106,9 +111,7 @@ final class BandPainter {
 
     /// OpenJPEG 2.5 reports damage for parts of HTJ2K that it lacks.
     private func explained(_ error: CoderError) -> CoderError {
-        guard error.code == .corrupt, opened.codestream.codings.contains(where: \.isHighThroughput) else {
-            return error
-        }
+        guard error.code == .corrupt, isHighThroughput else { return error }
         var made = CoderError.unsupported("this HTJ2K codestream")
         made.message += ", or it is damaged: \(error.message)"
         made.domain = error.domain
@@ -118,8 +121,10 @@ final class BandPainter {
     private func decode(_ bands: [Band]) throws(CoderError) -> [DecodedPlanes] {
         let (codestream, plan) = (opened.codestream, opened.plan)
         let used = plan.components
-        let areas = bands.map { band in
-            canvas.area(for: band.decoded, used.map { codestream.components[$0] })
+        let areas = bands.map { band -> GridArea in
+            let area = canvas.area(for: band.decoded, used.map { codestream.components[$0] })
+            // OpenJPEG 2.5.0 leaves the blocks of HTJ2K empty if it decodes a part of their tile.
+            return isHighThroughput ? codestream.wholeTiles(area) : area
         }
         let estimate = MemoryEstimate(codestream, codedBytes: range.count)
         var bytes = 0.0

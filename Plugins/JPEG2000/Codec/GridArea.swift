@@ -17,6 +17,19 @@ struct GridArea: Equatable {
     }
 }
 
+extension Codestream {
+    /// The area, enlarged to whole tiles.
+    func wholeTiles(_ area: GridArea) -> GridArea {
+        let across = (area.left - tile.left) / tile.width
+        let down = (area.top - tile.top) / tile.height
+        let tiles = GridArea(
+            left: tile.left + across * tile.width, top: tile.top + down * tile.height,
+            right: tile.left + (area.right - tile.left).dividedUp(by: tile.width) * tile.width,
+            bottom: tile.top + (area.bottom - tile.top).dividedUp(by: tile.height) * tile.height)
+        return tiles.intersection(image)
+    }
+}
+
 extension Int {
     /// The quotient, rounded up.
     func dividedUp(by divisor: Int) -> Int { (self + divisor - 1) / divisor }

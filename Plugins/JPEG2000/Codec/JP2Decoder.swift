@@ -136,7 +136,8 @@ public final class JP2Decoder: ImageDecoder {
             painter = begun
         } else {
             self.painter?.release()
-            painter = BandPainter(opened, canvas, range(opened.container), session)
+            painter = BandPainter(
+                opened, canvas, range(opened.container), session, isHighThroughput: parts.isHighThroughput)
             self.painter = painter
         }
         try painter.paint(region, into: surface)

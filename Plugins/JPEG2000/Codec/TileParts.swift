@@ -13,6 +13,8 @@ struct TileParts {
     private(set) var end: Int
     /// The smallest number of levels in the headers of tile-parts; nil if they state none.
     private(set) var levels: Int?
+    /// Whether any block has the coding of part 15.
+    private(set) var isHighThroughput: Bool
 
     private let source: ByteSource
     private let stop: Int
@@ -28,6 +30,7 @@ struct TileParts {
         self.source = source
         self.stop = stop
         end = codestream.firstTilePart
+        isHighThroughput = codestream.codings.contains(where: \.isHighThroughput)
         let (across, down) = codestream.tileCounts
         seen = [(parts: Int, count: Int)](repeating: (0, 0), count: across * down)
         var count = 0
@@ -66,7 +69,7 @@ struct TileParts {
         return isOpen || end > stop
     }
 
-    /// Looks for other numbers of levels.
+    /// Looks for other numbers of levels and other codings of the blocks.
     private mutating func readHeader(
         _ reader: inout ByteReader, _ codestream: Codestream, until end: Int
     ) throws(CoderError) {
@@ -81,6 +84,9 @@ struct TileParts {
             if marker == 0xFF52 || marker == 0xFF53, length - 2 > place {
                 let stated = Int(source[reader.offset + place])
                 levels = min(levels ?? stated, stated)
+                // The sides of a block are between.
+                let style = place + 3
+                if length - 2 > style, source[reader.offset + style] & 0x40 != 0 { isHighThroughput = true }
             }
             reader.offset = next
         }
