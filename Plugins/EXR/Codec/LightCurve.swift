@@ -6,6 +6,10 @@ final class LightCurve: Sendable {
     let hasCurve: Bool
     /// The sample of each half, by its bits.
     let halves: [UInt16]
+    /// The sample at 256 places of each octave from `least` to 1, and the difference to the next.
+    let steps: [SIMD2<Float>]
+    /// The least light in `steps`.
+    static let least: Float = 0x1p-12
 
     private static let curved = LightCurve(hasCurve: true)
     private static let powered = LightCurve(hasCurve: false)
@@ -21,10 +25,16 @@ final class LightCurve: Sendable {
             // Exact, because the table is made once.
             return hasCurve ? Self.exact(light) : Self.power(light)
         }
+        let ends = (0...12 * 256).map { place in
+            let light = Float(bitPattern: Self.least.bitPattern + UInt32(place) << 15)
+            return 65_535 * (hasCurve ? LightSamples.curve(light) : powf(light, 1 / 2.2))
+        }
+        steps = ends.indices.map { place in
+            SIMD2(ends[place], place + 1 < ends.count ? ends[place + 1] - ends[place] : 0)
+        }
     }
 
     /// Returns the sample of light as an integer.
-    @inline(__always)
     func sample(_ light: Float) -> UInt16 { hasCurve ? LightSamples.sample(light) : Self.power(light) }
 
     /// Returns the sample of light as a float, continued above 1 and mirrored below 0.

@@ -74,13 +74,17 @@ struct SampleRows {
     private mutating func opaque(
         _ source: UnsafePointer<Float>, _ target: UnsafeMutablePointer<UInt16>, _ count: Int, _ curve: LightCurve
     ) {
-        var outside = false
-        for index in 0..<count {
+        let vectors = count / 4 * 4
+        unsafe curve.steps.withUnsafeBufferPointer { steps in
+            var four = unsafe FourSamples(curve, steps.baseAddress!)
+            unsafe four.convert(source, target, vectors)
+            if four.hasCut { isCut = true }
+        }
+        for index in vectors..<count {
             let light = unsafe source[index]
             unsafe target[index] = curve.sample(light)
-            outside = outside || LightSamples.isOutside(light)
+            if LightSamples.isOutside(light) { isCut = true }
         }
-        if outside { isCut = true }
     }
 
     /// Returns the warnings of losses since the last call, each once.
@@ -114,22 +118,42 @@ struct SampleRows {
     private mutating func transparent(
         _ source: UnsafeRawPointer, _ target: UnsafeMutablePointer<UInt16>, _ count: Int, _ curve: LightCurve
     ) {
-        for pixel in 0..<count {
-            let place = pixel * samples
-            let alpha = unsafe light(source, place + samples - 1)
-            // Most pixels of most images are opaque or empty.
-            let inverse = alpha > 0 && alpha < 1 ? 1 / alpha : 1
-            for channel in 0..<samples - 1 {
-                var light = unsafe light(source, place + channel) * inverse
-                if !(alpha > 0) {
-                    if light != 0 { isGlowLost = true }
-                    light = 0
-                }
-                if LightSamples.isOutside(light) { isCut = true }
-                unsafe target[place + channel] = curve.sample(light)
-            }
-            unsafe target[place + samples - 1] = alpha > 0 ? UInt16(min(alpha, 1) * 65_535 + 0.5) : 0
+        guard samples == 4 else {
+            for pixel in 0..<count { unsafe straightened(source, target, pixel * samples, curve) }
+            return
         }
+        unsafe curve.steps.withUnsafeBufferPointer { steps in
+            var four = unsafe FourSamples(curve, steps.baseAddress!)
+            var pixel = 0
+            while true {
+                let pixels = pixel..<count
+                pixel =
+                    unsafe isHalf
+                    ? four.convertHalves(source, target, pixels) : four.convertFloats(source, target, pixels)
+                if pixel == count { break }
+                unsafe straightened(source, target, 4 * pixel, curve)
+                pixel += 1
+            }
+            if four.hasCut { isCut = true }
+        }
+    }
+
+    /// Makes samples of one pixel.
+    private mutating func straightened(
+        _ source: UnsafeRawPointer, _ target: UnsafeMutablePointer<UInt16>, _ place: Int, _ curve: LightCurve
+    ) {
+        let alpha = unsafe light(source, place + samples - 1)
+        let inverse = alpha > 0 && alpha < 1 ? 1 / alpha : 1
+        for channel in 0..<samples - 1 {
+            var light = unsafe light(source, place + channel) * inverse
+            if !(alpha > 0) {
+                if light != 0 { isGlowLost = true }
+                light = 0
+            }
+            if LightSamples.isOutside(light) { isCut = true }
+            unsafe target[place + channel] = curve.sample(light)
+        }
+        unsafe target[place + samples - 1] = alpha > 0 ? UInt16(min(alpha, 1) * 65_535 + 0.5) : 0
     }
 
     private mutating func reals(
