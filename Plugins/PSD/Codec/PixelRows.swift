@@ -137,47 +137,17 @@ struct PixelRows {
     // MARK: 16 bits
 
     private func words(_ rows: [[UInt8]], _ columns: Range<Int>, _ target: inout MutableRawSpan) {
-        let (count, flip) = (rows.count, form.color == .cmyk ? UInt16.max : 0)
-        if count == 3 { return tripleWords(rows[0], rows[1], rows[2], columns, &target) }
-        for channel in 0..<count {
-            let plane = rows[channel]
-            let row = plane.span
-            let last = rows[count - 1]
-            let alpha = last.span
-            let isMixed = form.hasAlpha && channel < count - 1
-            var to = 2 * channel
-            for x in columns {
-                var sample = Self.word(row, x)
-                if isMixed { sample = Self.unmixed(sample, Self.word(alpha, x)) }
-                target.storeBytes(of: sample ^ flip, toByteOffset: to, as: UInt16.self)
-                to += 2 * count
-            }
-        }
-    }
-
-    /// Stores RGB, a pixel at a time.
-    private func tripleWords(
-        _ red: [UInt8], _ green: [UInt8], _ blue: [UInt8], _ columns: Range<Int>, _ target: inout MutableRawSpan
-    ) {
-        let (red, green, blue) = (red.span, green.span, blue.span)
-        var to = 0
-        for x in columns {
-            let first = UInt32(Self.word(red, x)) | UInt32(Self.word(green, x)) << 16
-            target.storeBytes(of: first.littleEndian, toByteOffset: to, as: UInt32.self)
-            target.storeBytes(of: Self.word(blue, x), toByteOffset: to + 4, as: UInt16.self)
-            to += 6
-        }
-    }
-
-    private static func word(_ row: Span<UInt8>, _ x: Int) -> UInt16 {
-        UInt16(row[2 * x]) << 8 | UInt16(row[2 * x + 1])
+        let unmixed: ((UInt16, UInt16) -> UInt16)? = form.hasAlpha ? { Self.unmixed($0, $1) } : nil
+        WordRows.join(rows, columns, flip: form.color == .cmyk ? .max : 0, unmixed: unmixed, into: &target)
     }
 
     /// Removes white from a sample of 16 bits, rounding to the nearest value.
     static func unmixed(_ stored: UInt16, _ alpha: UInt16) -> UInt16 {
         if alpha == .max || alpha == 0 { return stored }
-        let rest = Int(stored) + Int(alpha) - 65_535
-        return rest <= 0 ? 0 : UInt16((rest * 65_535 + Int(alpha) / 2) / Int(alpha))
+        let (stored, alpha) = (UInt32(stored), UInt32(alpha))
+        if stored + alpha <= 65_535 { return 0 }
+        // At most 2 to the power of 32 - 98,304, and a division of 32 bits takes half the time of one of 64.
+        return UInt16(truncatingIfNeeded: ((stored + alpha - 65_535) * 65_535 + alpha / 2) / alpha)
     }
 
     // MARK: Floats
