@@ -96,6 +96,8 @@ done
     --scratch "$scratch" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
 "$python" -B Tests/Benchmarks/images.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" \
     ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
+"$python" -B Tests/Benchmarks/formats.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" --runs "${RUNS:-15}" \
+    --cpu "${CPU:-0}"
 "$python" -B Tests/Benchmarks/growth.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" --runs "${RUNS:-15}" \
     --cpu "${CPU:-0}"
 "$python" -B Tests/Benchmarks/chart.py "$scratch/decoding" "$root/Sources/CoderHost/CoderHost.docc/Resources/benchmark.svg"

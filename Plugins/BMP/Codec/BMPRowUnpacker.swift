@@ -59,9 +59,7 @@ struct BMPRowUnpacker {
         case .blueFirst24: swap(row, columns, 3, &target)
         case .unusedFourth: swap(row, columns, 4, &target)
         case .copy:
-            for (to, from) in (4 * columns.lowerBound..<4 * columns.upperBound).enumerated() {
-                target.storeBytes(of: row.byte(at: from), toByteOffset: to, as: UInt8.self)
-            }
+            target.copy(row.extracting(4 * columns.lowerBound..<4 * columns.upperBound), toByteOffset: 0)
         case .masks: unpackMasks(row, columns, &target)
         case .linear: return unpackLinear(row, columns, &target)
         }
@@ -89,13 +87,18 @@ struct BMPRowUnpacker {
     }
 
     private func swap(_ row: RawSpan, _ columns: Range<Int>, _ step: Int, _ target: inout MutableRawSpan) {
-        precondition(columns.upperBound * step <= row.byteCount && columns.count * 3 <= target.byteCount)
+        guard !columns.isEmpty else { return }
         var from = columns.lowerBound * step
-        for to in stride(from: 0, to: 3 * columns.count, by: 3) {
-            target.storeBytes(of: row.byte(at: from + 2), toByteOffset: to, as: UInt8.self)
-            target.storeBytes(of: row.byte(at: from + 1), toByteOffset: to + 1, as: UInt8.self)
-            target.storeBytes(of: row.byte(at: from), toByteOffset: to + 2, as: UInt8.self)
-            from += step
+        var to = 0
+        // Four bytes at once; the next pixel overwrites the fourth.
+        for _ in columns.dropLast() {
+            let pixel = row.quad(at: from)
+            let swapped = (pixel & 0xFF) << 16 | pixel & 0xFF00 | pixel >> 16 & 0xFF
+            target.storeBytes(of: swapped, toByteOffset: to, as: UInt32.self)
+            (from, to) = (from &+ step, to &+ 3)
+        }
+        for channel in 0..<3 {
+            target.storeBytes(of: row.byte(at: from + 2 - channel), toByteOffset: to + channel, as: UInt8.self)
         }
     }
 
@@ -115,9 +118,18 @@ struct BMPRowUnpacker {
             let mask = channels[channel]
             let table = tables[channel]
             let most = UInt32(truncatingIfNeeded: UInt64(1) << mask.count - 1)
+            if !table.isEmpty, format.bits == 8 {
+                let shown = table.span
+                var place = channel
+                for x in columns {
+                    let value = shown[Int(Self.pixel(row, x, bytes) &>> mask.shift & most)]
+                    target.storeBytes(of: UInt8(truncatingIfNeeded: value), toByteOffset: place, as: UInt8.self)
+                    place &+= tables.count
+                }
+                continue
+            }
             for (number, x) in columns.enumerated() {
-                var pixel: UInt32 = 0
-                for byte in 0..<bytes { pixel |= UInt32(row.byte(at: x * bytes + byte)) << (8 * byte) }
+                let pixel = Self.pixel(row, x, bytes)
                 let value =
                     table.isEmpty
                     ? UInt16(mask.value(pixel, bits: format.bits)) : table[Int(pixel >> mask.shift & most)]
@@ -129,5 +141,15 @@ struct BMPRowUnpacker {
                 }
             }
         }
+    }
+
+    /// Returns a stored pixel of one to four bytes.
+    @inline(__always)
+    private static func pixel(_ row: RawSpan, _ x: Int, _ bytes: Int) -> UInt32 {
+        if bytes == 4 { return row.quad(at: 4 &* x) }
+        if bytes == 2 { return UInt32(row.byte(at: 2 &* x)) | UInt32(row.byte(at: 2 &* x &+ 1)) &<< 8 }
+        var pixel: UInt32 = 0
+        for byte in 0..<bytes { pixel |= UInt32(row.byte(at: x &* bytes &+ byte)) &<< UInt32(8 &* byte) }
+        return pixel
     }
 }
