@@ -297,17 +297,26 @@ def openjpeg(path, kind):
         return from_components(sorted(glob.glob(os.path.join(glob.escape(folder), "*.pgx"))))
 
 
+def enlarged(array, height, width):
+    """Repeats the samples of a component with fewer ones."""
+    down, across = -(-height // array.shape[0]), -(-width // array.shape[1])
+    return array.repeat(down, 0).repeat(across, 1)[:height, :width]
+
+
 def from_components(paths, alpha=None):
-    """An Image of PGX files: equally large components of gray or RGB, with alpha if there is one more."""
+    """An Image of PGX files: components of gray or RGB, with alpha if there is one more."""
     components = []
     for path in paths:
         with open(path, "rb") as file:
             components.append(pixels.read_pgx(file.read()))
     if not components:
         raise Unreadable("no component")
-    if len({one.shape for one, _ in components}) != 1 or len(components) > 4:
+    height, width = (max(one.shape[axis] for one, _ in components) for axis in (0, 1))
+    is_even = all(one.shape == (height, width) for one, _ in components)
+    # Three components of different sizes are luminance and color differences.
+    if len(components) > 4 or not is_even and len(components) not in (2, 4):
         raise OtherColors()
-    planes = [one / ((1 << bits) - 1) for one, bits in components]
+    planes = [enlarged(one, height, width) / ((1 << bits) - 1) for one, bits in components]
     step = 1 / ((1 << max(bits for _, bits in components)) - 1)
     has_alpha = len(components) in (2, 4) if alpha is None else alpha
     return image(np.stack(planes, axis=2), alpha=has_alpha)._replace(step=step)

@@ -170,7 +170,7 @@ def judge(task, tool, absent, timeout, ask):
     if verdict in FAILURES and verdict != "crash":
         for rows, pattern, reason, *needed in EXCEPTIONS:
             is_known = fnmatch.fnmatchcase(row, rows) and fnmatch.fnmatchcase(inside, pattern)
-            if is_known and needed in ([], [message]):
+            if is_known and (not needed or fnmatch.fnmatchcase(message, needed[0])):
                 result.update(verdict="exception", reason=reason)
                 break
     return result

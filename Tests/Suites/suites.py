@@ -93,7 +93,7 @@ SUITES = [
           is_damaged="Damaged/"),
 ]
 
-# Suite and format, files, reason, and the message if only refusals with it are meant. The plugin is right, or its README names the missing feature.
+# Suite and format, files, reason, and a pattern of the message if only refusals with it are meant. The plugin is right, or its README names the missing feature.
 EXCEPTIONS = [
     ("*/bmp", "*b/rletopdown.bmp", "Windows forbids packed bitmaps that begin at the top; the judges read them."),
     ("*/bmp", "*.dib", "A bitmap without the header of a file is the content of a clipboard, not a file."),
@@ -121,6 +121,11 @@ EXCEPTIONS = [
     ("codec-corpus/jxl", "*blendmodes.jxl", "The judges write 12 bits wrongly; the reference of libjxl/conformance is equal."),
     ("codec-corpus/jxl", "*multiple_layers_noise_spline.jxl",
      "libjxl 0.7 gives the noise of layers another seed than 0.11; the difference is that noise alone."),
+    ("OpenHTJ2K/jp2", "*/ds?_h?_*.j2k", "OpenJPEG 2.5.0 reads no such HTJ2K: more than 3 passes, mixed blocks, regions of interest.",
+     "OpenJPEG does not support this codestream: *"),
+    ("OpenHTJ2K/jp2", "*/ds?_h?_*.j2k", "OpenJPEG 2.5.0 reports damage in HTJ2K with EPH markers and some block lengths.",
+     "this HTJ2K codestream is not supported, or it is damaged: *"),
+    ("*/jp2", "*p0_13.j2k", "Three of its 257 components are shown; the reference has four of them."),
     ("*/psd", "*", "The white image stands for layers that were saved without a composite; psd-tools reads none.",
      "the file has layers without a composite image"),
     ("*/psd", "*psd_indexed_trans.psd", "One color of the palette is clear; the judges ignore its resource."),
