@@ -162,6 +162,20 @@ import Testing
         #expect(values[11] > 2 * values[10])
     }
 
+    /// Le = 256 × (log2 Y + 64): 0x4000 is 1, 0x3E00 is 1/4. A row has its high bytes first, each plane in runs.
+    @Test func `decodes LogL as linear light`() throws {
+        let strip: [UInt8] = [2, 0x40, 0x3E, 2, 0, 0]
+        let bytes = Self.file(
+            2, 1, bits: 16, photometric: 32_844, format: 2, strip: strip, longs: [259: 34_676])
+        let info = try Self.decoder(ByteSource(bytes)).readHeader()
+
+        #expect(info.color.codePoints == CodePoints(primaries: 1, transfer: 8, matrix: 0, isFullRange: true))
+        #expect(info.color.prefersCodePoints)
+        let values = try Self.floats(bytes)
+        // libtiff delivers the middle of a step, 1/256 of an octave.
+        for (value, wanted) in zip(values, [Float(1), 0.25]) { #expect(abs(value / wanted - 1) < 0.002) }
+    }
+
     // MARK: Items and levels
 
     @Test func `lists pages with their names and sizes`() throws {

@@ -23,6 +23,8 @@ struct PageForm {
     let bits: Int
     /// The number of stored samples in a pixel.
     let samples: Int
+    /// Whether the samples are linear light with the primaries of sRGB.
+    let isLinear: Bool
     /// The number of the alpha sample.
     private(set) var alpha: Int?
     private(set) var format: PixelFormat
@@ -57,6 +59,7 @@ struct PageForm {
     private init(color: Color, sample: Sample, bits: Int, samples: Int, format: PixelFormat) {
         (self.color, self.sample, self.bits, self.samples) = (color, sample, bits, samples)
         self.format = format
+        isLinear = false
     }
 
     /// - Parameter keepsFloats: whether floats and wide integers become floats; otherwise they become 16-bit samples.
@@ -72,6 +75,10 @@ struct PageForm {
         default: throw .unsupported("TIFF sample format \(page.sampleFormat)")
         }
         color = try Self.color(page)
+        switch color {
+        case .lab, .xyz: isLinear = true
+        default: isLinear = page.photometric == Self.logL
+        }
         format = .gray8
         guard samples >= colors else { throw .corrupt("\(samples) samples do not make a color of \(colors)") }
         let isValid = sample == .float ? [16, 24, 32, 64].contains(bits) : (1...32).contains(bits) || bits == 64
@@ -88,10 +95,13 @@ struct PageForm {
         format = makeFormat(page, keepsFloats: keepsFloats)
     }
 
+    /// The photometric interpretation of luminance without color, which libtiff delivers as linear light.
+    private static let logL = 32_844
+
     private static func color(_ page: Page.Meaning) throws(CoderError) -> Color {
         switch page.photometric {
         case 0: return .invertedGray
-        case 1, 4, 32_844: return .gray
+        case 1, 4, logL: return .gray
         case 2: return .rgb
         case 3: return .palette
         case 5:

@@ -7,14 +7,12 @@ struct PageInfo {
 
     init(_ page: Page, _ form: PageForm, hasProfile: Bool, hasItems: Bool) {
         var color = ColorDescription(hasProfile: hasProfile)
-        switch form.color {
-        case .lab, .xyz:
+        if form.isLinear {
             // Converted to linear light, which the profile of the stored colors does not describe.
             color = ColorDescription(
                 codePoints: CodePoints(primaries: 1, transfer: 8, matrix: 0, isFullRange: true),
                 hasProfile: hasProfile)
             color.prefersCodePoints = true
-        default: break
         }
         let storage = page.storage
         let isOne = !storage.isTiled && storage.block.height >= page.size.height

@@ -14,18 +14,28 @@ internal import TIFFShim
     private final class Output {
         let sink: ByteSink
         let isSeekable: Bool
+        /// The end of the positions that the file can store.
+        let limit: Int
         /// The whole file, for an output that only grows.
         var bytes: [UInt8] = []
         var failure: CoderError?
 
-        init(_ sink: ByteSink, collects: Bool) {
+        init(_ sink: ByteSink, limit: Int, collects: Bool) {
             self.sink = sink
+            self.limit = limit
             isSeekable = sink.isSeekable && !collects
         }
 
         var written = 0
 
+        static var overflow: CoderError {
+            CoderError(
+                .limitExceeded, "a TIFF with 32-bit positions ends at 4 GiB",
+                hint: "set tiff.bigtiff=on for 64-bit positions")
+        }
+
         func write(_ bytes: UnsafeBufferPointer<UInt8>, at offset: Int) throws(CoderError) {
+            guard bytes.count <= limit - offset else { throw Self.overflow }
             let inside = max(0, min(bytes.count, written - offset))
             if isSeekable {
                 if inside > 0 { try sink.overwrite(unsafe Array(bytes[..<inside]), at: offset) }
@@ -43,7 +53,7 @@ internal import TIFFShim
 
     /// - Parameter collects: whether the file stays in memory until it is arranged by ``finish(_:)``.
     init(_ sink: ByteSink, isBig: Bool, isBigEndian: Bool, collects: Bool = false) throws(CoderError) {
-        output = Output(sink, collects: collects)
+        output = Output(sink, limit: isBig ? .max : 1 << 32, collects: collects)
         self.isBig = isBig
         self.isBigEndian = isBigEndian
         let context = unsafe Unmanaged.passUnretained(output).toOpaque()
@@ -116,6 +126,10 @@ internal import TIFFShim
         precondition(count <= bytes.count)
         let status = unsafe bytes.withUnsafeMutableBufferPointer {
             unsafe tiff_shim_write_block(writer, isTile ? 1 : 0, UInt32(block), $0.baseAddress!, UInt64(count))
+        }
+        // libtiff finds the end before it writes. Codes may be a little longer than the samples.
+        if status != 0, output.failure == nil, output.written > output.limit - 2 * count - 1 << 16 {
+            throw Output.overflow
         }
         try check(status)
     }
