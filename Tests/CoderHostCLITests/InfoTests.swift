@@ -215,6 +215,32 @@ import Testing
         }
     }
 
+    /// A BMP with a header of 108 bytes, calibrated colors and one gamma for all channels, in 1/65 536.
+    private static func bitmap(gamma: UInt32) -> [UInt8] {
+        func little(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+        var bytes: [UInt8] = [0x42, 0x4D] + little(126) + little(0) + little(122)
+        bytes += little(108) + little(1) + little(1) + [1, 0, 24, 0] + little(0) + little(4)
+        bytes += [UInt8](repeating: 0, count: 16 + 16 + 4 + 36)
+        return bytes + little(gamma) + little(gamma) + little(gamma) + [10, 100, 200, 0]
+    }
+
+    @Test(arguments: [(117_965, "gamma: 0.55555"), (144_179, nil)] as [(UInt32, String?)])
+    func `names a gamma that is not that of sRGB`(gamma: UInt32, expected: String?) throws {
+        let place = TemporaryDirectory()
+        place.write(Self.bitmap(gamma: gamma), to: "g.bmp")
+
+        let result = try Tool.run("info", "--json", "g.bmp", directory: place.path)
+        #expect(result.status == 0)
+        #expect(result.documents[0]["color_profile"].text == expected)
+
+        // The colors that `convert` changes are those that `info` names.
+        let image = try Tool.run(
+            "convert", "g.bmp", "-f", "ppm", "--strip", "all", "-o", "g.ppm", directory: place.path)
+        #expect(image.status == 0)
+        let bytes = try #require(readFile(place.file("g.ppm"))).suffix(3)
+        #expect((Array(bytes) == [200, 100, 10]) == (expected == nil))
+    }
+
     @Test(arguments: ["ppm", "pgm", "pbm", "pnm"]) func `knows the extensions of its own Netpbm files`(suffix: String)
         throws
     {

@@ -218,12 +218,18 @@ struct Report {
         }
     }
 
-    /// Returns `icc: <description>`, `cicp: primaries/transfer/matrix`, or null without color description.
+    /// Returns `icc: <description>`, `cicp: primaries/transfer/matrix`, `gamma: exponent`, or null.
+    ///
+    /// Null also stands for a gamma and primaries that are those of sRGB.
     private static func colorProfile(_ info: ImageInfo, _ metadata: [MetadataBlob]) -> JSONValue {
         if let points = info.color.codePoints, !points.isUnspecified,
             info.color.prefersCodePoints || !info.color.hasProfile
         {
             return .string("cicp: \(points.primaries)/\(points.transfer)/\(points.matrix)")
+        }
+        if case .calibrated(let color) = ColorProfile(of: info, metadata: metadata) {
+            let primaries = color.chromaticities == nil ? "" : " with primaries"
+            return .string("gamma: \(Double(color.gamma) / 100_000)\(primaries)")
         }
         guard let profile = metadata.first(where: { $0.kind == .icc })?.bytes else { return .null }
         return .string("icc: \(ICCDescription.read(profile) ?? "\(profile.count) bytes")")
