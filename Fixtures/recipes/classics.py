@@ -199,6 +199,14 @@ def pcx_files():
     yield "one-bit", pcx(1, 1, [bits_of([bit(x, y) for x in XS]) for y in YS], 2), "black and white", black_and_white
 
 
+def dcx_files():
+    pages = [(data, pixel) for _, data, _, pixel in pcx_files()][1:]
+    start = 4 + 4 * (len(pages) + 1)
+    starts = [start + sum(len(data) for data, _ in pages[:at]) for at in range(len(pages))]
+    head = struct.pack(f"<{len(pages) + 2}I", 987654321, *starts, 0)
+    yield "pages", head + b"".join(data for data, _ in pages), "three pages, the first with a palette at its end", pages[0][1]
+
+
 # SGI.
 
 def sgi(storage, sample, channels, body):
@@ -288,7 +296,7 @@ def main():
 
     qoi_files = [("every-chunk", qoi(few, 3), "chunks of every kind but alpha", few),
                  ("alpha", qoi(few_and_alpha, 4), "chunks of every kind", few_and_alpha)]
-    for kind, ending, entries in (("qoi", "qoi", qoi_files), ("tga", "tga", tga_files()), ("pcx", "pcx", pcx_files()),
+    for kind, ending, entries in (("qoi", "qoi", qoi_files), ("tga", "tga", tga_files()), ("pcx", "pcx", pcx_files()), ("dcx", "dcx", dcx_files()),
                                   ("sgi", "sgi", sgi_files()), ("ras", "ras", sun_files()), ("xbm", "xbm", xbm_files()),
                                   ("xpm", "xpm", xpm_files())):
         for name, data, shows, pixel in entries:

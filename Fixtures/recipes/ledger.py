@@ -12,7 +12,7 @@ TOOLS = {"README.md", "manifest.json", "add-entry"}
 BY_EXTENSION = {
     "jpg": "jpeg", "jpeg": "jpeg", "png": "png", "apng": "apng", "gif": "gif", "webp": "webp", "heic": "heic",
     "heif": "heif", "avif": "avif", "ff": "farbfeld", "pam": "pam", "pbm": "pnm", "pgm": "pnm", "ppm": "pnm",
-    "pnm": "pnm", "bmp": "bmp", "ico": "ico", "cur": "cur", "icns": "icns", "tif": "tiff", "qoi": "qoi", "tga": "tga", "pcx": "pcx", "sgi": "sgi", "ras": "ras", "xbm": "xbm", "xpm": "xpm", "dds": "dds", "jxl": "jxl", "psd": "psd", "psb": "psb", "exr": "exr", "jp2": "jp2", "j2k": "jp2", "j2c": "jp2",
+    "pnm": "pnm", "bmp": "bmp", "ico": "ico", "cur": "cur", "icns": "icns", "tif": "tiff", "qoi": "qoi", "tga": "tga", "pcx": "pcx", "dcx": "dcx", "sgi": "sgi", "ras": "ras", "xbm": "xbm", "xpm": "xpm", "dds": "dds", "jxl": "jxl", "psd": "psd", "psb": "psb", "exr": "exr", "jp2": "jp2", "j2k": "jp2", "j2c": "jp2",
 }
 
 

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["qoi", "tga", "pfm", "hdr", "pcx", "sgi", "ras", "wbmp", "xbm", "xpm", "dds"])
+    @Test(arguments: ["qoi", "tga", "pfm", "hdr", "pcx", "dcx", "sgi", "ras", "wbmp", "xbm", "xpm", "dds"])
     func `do not accept zeros and text`(name: String) {
         for bytes in [
             [UInt8](repeating: 0, count: 4096), Array(String(repeating: "This is no image. ", count: 40).utf8),

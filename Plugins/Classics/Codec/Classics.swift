@@ -11,6 +11,7 @@ package enum Classics {
         coder("hdr", RowDecoder<HDRRows>.self),
         coder("encoder.hdr", nil, RowsEncoder<HDRWriter>.self),
         coder("pcx", RowDecoder<PCXRows>.self),
+        coder("dcx", DCXDecoder.self),
         coder("sgi", RowDecoder<SGIRows>.self),
         coder("ras", RowDecoder<SunRows>.self),
         coder("wbmp", RowDecoder<WBMPRows>.self),
@@ -20,8 +21,8 @@ package enum Classics {
         coder("dds", DDSDecoder.self),
     ]
 
-    /// The formats that need the whole file: text, and a palette behind the pixels.
-    private static let needsEnd: Set = ["pcx", "xbm", "xpm"]
+    /// The formats that need the whole file: text, and a palette behind the pixels, pages.
+    private static let needsEnd: Set = ["pcx", "dcx", "xbm", "xpm"]
 
     private static func coder(
         _ name: String, _ decoder: (any ImageDecoder.Type)?, _ encoder: (any ImageEncoder.Type)? = nil

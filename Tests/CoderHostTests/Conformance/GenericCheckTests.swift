@@ -10,7 +10,7 @@ import Testing
 @Suite struct `Generic coder check` {
     static let stills = Fixture.valid.filter { ($0.expect?.frameCount ?? 1) == 1 }
     /// Formats that only decode.
-    static let decodeOnly: Set<ImageFormat> = ["pcx", "sgi", "ras", "xpm", "dds", "cur", "icns", "psd", "psb"]
+    static let decodeOnly: Set<ImageFormat> = ["pcx", "dcx", "sgi", "ras", "xpm", "dds", "cur", "icns", "psd", "psb"]
     /// Stills in formats that keep every image.
     static let kept = stills.filter { still in Bench.targets.contains { $0.format == still.format } }
     static let foreign = [

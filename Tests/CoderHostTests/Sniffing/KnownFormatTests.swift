@@ -233,7 +233,7 @@ import Testing
         #expect(
             seen == [
                 "jpeg", "png", "gif", "webp", "heic", "avif", "farbfeld", "bmp", "tiff", "qoi", "tga", "pcx", "sgi",
-                "ras", "xbm", "xpm", "jxl", "ico", "cur", "icns", "dds", "psd", "psb", "jp2", "exr",
+                "ras", "xbm", "xpm", "jxl", "ico", "cur", "icns", "dds", "psd", "psb", "jp2", "exr", "dcx",
             ])
     }
 

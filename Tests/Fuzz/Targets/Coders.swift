@@ -33,6 +33,7 @@ extension FuzzTarget {
         Format("qoi", cost: 2, PiecesMutator(headBytes: 14)), Format("tga", cost: 2, PiecesMutator(headBytes: 18)),
         Format("pfm", cost: 2, PiecesMutator(headBytes: 16)),
         Format("hdr", cost: 2, PiecesMutator(headBytes: 64, endingWith: "-Y ")),
+        Format("dcx", cost: 2, PiecesMutator(headBytes: 64)),
         Format("pcx", cost: 2, PiecesMutator(headBytes: 128)), Format("sgi", cost: 2, PiecesMutator(headBytes: 512)),
         Format("ras", cost: 2, PiecesMutator(headBytes: 32)), Format("wbmp", cost: 2, PiecesMutator(headBytes: 4)),
         Format("xbm", cost: 2, LinesMutator()), Format("xpm", cost: 2, LinesMutator()),
