@@ -29,9 +29,10 @@ internal import TIFFShim
         var written = 0
 
         static var overflow: CoderError {
+            // The contract carries no hint of an encoder, so the message names the remedy.
             CoderError(
-                .limitExceeded, "a TIFF with 32-bit positions ends at 4 GiB",
-                hint: "set tiff.bigtiff=on for 64-bit positions")
+                .unsupportedFeature,
+                "a TIFF with 32-bit positions ends at 4 GiB; tiff.bigtiff=on writes 64-bit positions")
         }
 
         func write(_ bytes: UnsafeBufferPointer<UInt8>, at offset: Int) throws(CoderError) {
