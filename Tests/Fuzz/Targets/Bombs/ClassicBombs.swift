@@ -50,6 +50,10 @@ extension Bomb {
         Bomb("megabytes-of-header.hdr") { Array("#?RADIANCE\n".utf8) + [UInt8](repeating: 0x20, count: 8 << 20) },
         Bomb("65535x65535.pcx", limit: "pixels") { paintbrush(65_535) },
         Bomb("15000x15000-in-no-runs.pcx", limit: "ratio") { paintbrush(15_000) },
+        Bomb("1023-pages-of-15000x15000.dcx", limit: "ratio") {
+            let places = [UInt8].little(4 + 4 * 1024, 4)
+            return [0xB1, 0x68, 0xDE, 0x3A] + repeated(places, 1023) + [0, 0, 0, 0] + paintbrush(15_000)
+        },
         Bomb("65535x65535.sgi", limit: "pixels") { planes(65_535, storage: 1) },
         Bomb("4294967295-squared.ras") {
             [0x59, 0xa6, 0x6a, 0x95] + .big(0xFFFF_FFFF, 4) + .big(0xFFFF_FFFF, 4) + .big(24, 4) + .big(0, 4)
