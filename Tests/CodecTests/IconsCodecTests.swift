@@ -20,18 +20,18 @@ import Testing
         return buffer.packed
     }
 
-    @Test func `lists all sizes in the order of the file, the largest as the primary one`() throws {
+    @Test func `lists the largest size first as the primary one, the others in the order of the file`() throws {
         let decoder = decoder(try fixture("sizes.ico"))
         #expect(try decoder.readHeader().size == PixelSize(64, 64))
         let items = try (0..<4).map { try #require(try decoder.item(at: $0)) }
 
         #expect(try decoder.itemCount() == 4)
         #expect(try decoder.item(at: 4) == nil)
-        #expect(items.map(\.info.size.width) == [16, 64, 32, 16])
-        #expect(items.map(\.role) == [.alternative, .primary, .alternative, .alternative])
+        #expect(items.map(\.info.size.width) == [64, 16, 32, 16])
+        #expect(items.map(\.role) == [.primary, .alternative, .alternative, .alternative])
     }
 
-    @Test(arguments: [(0, 16), (2, 32), (3, 16)]) func `decodes a size by its number`(index: Int, side: Int) throws {
+    @Test(arguments: [(1, 16), (2, 32), (3, 16)]) func `decodes a size by its number`(index: Int, side: Int) throws {
         let decoder = decoder(try fixture("sizes.ico"))
         _ = try decoder.readHeader()
         try decoder.select(item: index)
@@ -42,7 +42,7 @@ import Testing
             let place = 4 * (y * side + x)
             let color = [x * 13 % 256, y * 11 % 256, (x * 7 + y * 29) % 256].map { UInt8($0) }
             #expect(Array(decoded[place..<place + 3]) == color)
-            let alpha = index == 0 ? ((x + y) % 3 == 0 ? 0 : 255) : (x * 17 + y * 5) % 256
+            let alpha = index == 1 ? ((x + y) % 3 == 0 ? 0 : 255) : (x * 17 + y * 5) % 256
             #expect(decoded[place + 3] == UInt8(alpha))
         }
     }

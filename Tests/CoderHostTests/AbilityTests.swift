@@ -83,6 +83,22 @@ import Testing
         }
     }
 
+    @Test(arguments: policies.indices) func `decodes item 0 of a file whose last item is the primary one`(
+        policy: Int
+    ) throws {
+        try host(policy).manager.withSession(file("l", 30, 40)) { session throws(CoderError) in
+            #expect(session.selectedItem == 4)
+            #expect(try session.decodeImage().packed == formula(PixelRect(PixelSize(30, 40)), item: 4))
+            #expect(try session.thumbnails().map(\.size) == [PixelSize(12, 22)])
+            #expect(try session.decodeThumbnail(0).packed == formula(PixelRect(PixelSize(12, 22)), item: 2))
+            for (item, size) in [(0, PixelSize(10, 20)), (4, PixelSize(30, 40)), (0, PixelSize(10, 20))] {
+                try session.select(item: item)
+                #expect(session.info.size == size && session.selectedItem == item)
+                #expect(try session.decodeImage().packed == formula(PixelRect(size), item: item))
+            }
+        }
+    }
+
     @Test(arguments: policies.indices) func `keeps the session if an item cannot be selected`(policy: Int) throws {
         try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
             for (item, code) in [(3, CoderError.Code.refused), (5, .invalidArgument), (1_000_000, .invalidArgument)] {
@@ -184,13 +200,19 @@ import Testing
     }
 
     @Test(arguments: policies.indices) func `decodes four gigapixels in parts and reduced`(policy: Int) throws {
+        // Its few bytes stand for a file of a usual size.
+        var limits = DecodeLimits()
+        limits.maxRatio = 0
         let source = file("t", 65_536, 65_535)
         let part = PixelRect(x: 65_000, y: 65_000, width: 100, height: 100)
 
-        #expect(try decode(source, try host(policy)) { $0.region = part }.pixels.packed == formula(part))
-        let small = try decode(source, try host(policy)) { $0.size = .box(PixelSize(2000, 2000)) }
+        #expect(
+            try decode(source, try host(policy, limits: limits)) { $0.region = part }.pixels.packed == formula(part))
+        let small = try decode(source, try host(policy, limits: limits)) { $0.size = .box(PixelSize(2000, 2000)) }
         #expect(small.pixels.size == PixelSize(2000, 2000))
-        #expect { try decode(source, try host(policy)) } throws: { ($0 as? CoderError)?.limit?.name == "side" }
+        #expect { try decode(source, try host(policy, limits: limits)) } throws: {
+            ($0 as? CoderError)?.limit?.name == "side"
+        }
     }
 
     @Test func `refuses a source above the source limit`() throws {

@@ -19,8 +19,9 @@ struct Members {
     ///   - isUsable: whether a part can be decoded.
     ///   - limit: the largest number of images.
     init(_ parts: [Part], limit: Int, isUsable: (Part) -> Bool) {
+        // The primary image is item 0.
         let primary = parts.firstIndex(where: isUsable) ?? 0
-        for part in parts {
+        for part in parts[primary...] + parts[..<primary] {
             let owner = all.count
             func add(_ role: ImageItem.Role, view: String? = nil, level: Int = 0, owner: Int? = nil) {
                 guard all.count < limit else { return }

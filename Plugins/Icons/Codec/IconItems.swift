@@ -1,7 +1,7 @@
 import CoderPluginKit
 import ImageModel
 
-/// The images of an icon; those that are damaged keep their error and their number.
+/// The images of an icon, the primary one first, the others in the order of the file; damaged ones keep their error.
 final class IconItems {
     /// The form in which an image of the file is read.
     struct Place {
@@ -11,16 +11,16 @@ final class IconItems {
     }
 
     private let places: [Place]
-    private var images: [Int: Result<any IconImage, CoderError>] = [:]
-    /// The number of the largest image; the first one of those with most bits.
-    let primary: Int
-    private(set) var selected: Int
+    private let images: [Result<any IconImage, CoderError>]
+    private(set) var selected = 0
 
     var count: Int { places.count }
 
+    /// The primary image is the largest one, and the first one of those with most bits.
+    ///
     /// - Throws: the error of the first image if none can be read.
-    init(_ places: [Place], _ host: HostServices) throws(CoderError) {
-        self.places = places
+    init(_ stored: [Place], _ host: HostServices) throws(CoderError) {
+        var (places, images) = (stored, [Result<any IconImage, CoderError>]())
         var best: (index: Int, rank: (Int, Int))?
         var firstError: CoderError?
         for (index, place) in places.enumerated() {
@@ -29,15 +29,17 @@ final class IconItems {
                 let image = try place.open()
                 let rank = (image.info.size.area ?? 0, image.depth)
                 if best.map({ rank > $0.rank }) ?? true { best = (index, rank) }
-                images[index] = .success(image)
+                images.append(.success(image))
             } catch {
                 if !error.isDamage { throw error }
                 firstError = firstError ?? error
-                images[index] = .failure(error)
+                images.append(.failure(error))
             }
         }
         guard let best else { throw firstError ?? .corrupt("the icon has no image") }
-        (primary, selected) = (best.index, best.index)
+        places.insert(places.remove(at: best.index), at: 0)
+        images.insert(images.remove(at: best.index), at: 0)
+        (self.places, self.images) = (places, images)
     }
 
     var current: any IconImage {
@@ -45,8 +47,8 @@ final class IconItems {
     }
 
     private func image(_ index: Int) throws(CoderError) -> any IconImage {
-        guard let result = images[index] else { throw .refused("there is no item \(index)") }
-        switch result {
+        guard images.indices.contains(index) else { throw .refused("there is no item \(index)") }
+        switch images[index] {
         case .success(let image): return image
         case .failure(let error): throw .refused(error.message)
         }
@@ -69,7 +71,7 @@ final class IconItems {
 
     func item(at index: Int) throws(CoderError) -> ImageItem? {
         guard places.indices.contains(index) else { return nil }
-        return ImageItem(index == primary ? .primary : .alternative, info: try info(index), name: places[index].name)
+        return ImageItem(index == 0 ? .primary : .alternative, info: try info(index), name: places[index].name)
     }
 
     func select(_ index: Int) throws(CoderError) {

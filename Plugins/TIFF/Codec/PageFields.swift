@@ -47,15 +47,20 @@ struct PageFields {
         switch info.density {
         case .perMeter(let x, let y):
             try writer.set(296, 2)
-            // Pixels per inch; 3937 per meter stands for 100.
-            try writer.set(282, real: (Double(x) * 2.54).rounded() / 100)
-            try writer.set(283, real: (Double(y) * 2.54).rounded() / 100)
+            try writer.set(282, real: Self.perInch(x))
+            try writer.set(283, real: Self.perInch(y))
         case .aspect(let x, let y):
             try writer.set(296, 1)
             try writer.set(282, real: Double(x))
             try writer.set(283, real: Double(y))
         case nil: break
         }
+    }
+
+    /// Returns pixels per inch: a whole number if rounding to meters explains the difference, as 2835 for 72.
+    private static func perInch(_ perMeter: UInt32) -> Double {
+        let value = Double(perMeter) * 0.0254
+        return abs(value - value.rounded()) <= 0.0127 ? value.rounded() : (value * 100).rounded() / 100
     }
 
     /// Sets the pseudo-fields of the codecs, which are not stored.

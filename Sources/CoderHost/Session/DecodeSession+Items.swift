@@ -51,17 +51,18 @@ extension DecodeSession {
     /// Warns about images that are neither `verb` nor a thumbnail of such an image.
     ///
     /// - Parameters:
-    ///   - verb: "described" or "written".
+    ///   - verb: "described", "written" or "extracted".
     ///   - chosen: the items that the caller requested; nil for the selected one.
     package func warnOfOtherItems(_ verb: String, chosen: Set<Int>? = nil) throws(CoderError) {
-        guard info.hasItems || selectedItem != 0 else { return }
+        guard info.hasItems || hasChosen else { return }
         let done = chosen ?? [selectedItem]
         let listed = try items()
         let others = listed.filter { !done.contains($0.index) }
         if chosen == nil { warnOfImages(among: others, verb) }
         if done.count > 1 || chosen == nil { warnOfUnreadable(others) }
         for other in others {
-            guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? 0), !item.isAlpha
+            guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? selectedItem),
+                !item.isAlpha
             else { continue }
             let name = item.isGainMap ? "item \(other.index), a gain map" : "item \(other.index)"
             context.warn("\(name) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
@@ -73,7 +74,7 @@ extension DecodeSession {
         if images.isEmpty { return }
         context.warn(
             "the file holds \(images.count + 1) images, but only one is \(verb): "
-                + "coderhost info --items lists them, convert --item N writes another one")
+                + "coderhost info --items lists them, convert --item N writes another one, frames extract --items all")
     }
 
     private func warnOfUnreadable(_ others: [ListedItem]) {
@@ -90,7 +91,7 @@ extension DecodeSession {
     func thumbnailItems() throws(CoderError) -> [ListedItem] {
         guard info.hasItems else { return [] }
         return try items().filter { item in
-            item.facts.map { $0.role == .thumbnail && $0.owner ?? 0 == selectedItem } == true
+            item.facts.map { $0.role == .thumbnail && $0.owner ?? selectedItem == selectedItem } == true
         }
     }
 

@@ -11,7 +11,7 @@ extension DecodeSession {
     /// - Returns: nil if there is no thumbnail with the aspect ratio of the image.
     /// - Throws: `.needsInput` while the thumbnail may still arrive; the errors of a damaged thumbnail.
     package func thumbnailPreview(_ options: DecodeOptions) throws(CoderError) -> DecodedImage? {
-        guard info.hasItems, selectedItem == 0, coder.roles.contains(.items) else { return nil }
+        guard info.hasItems, !hasChosen, coder.roles.contains(.items) else { return nil }
         let shape = try shape(options)
         guard shape.part == nil else { return nil }
         var largest: (index: Int, area: Int)?

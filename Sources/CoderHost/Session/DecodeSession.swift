@@ -14,8 +14,22 @@ public final class DecodeSession {
     public let format: ImageFormat
     /// The properties of the selected item, which is the primary item until ``select(item:)``.
     public private(set) var info: ImageInfo
+    /// The item that ``select(item:)`` has chosen; nil for the primary one.
+    private var chosenItem: Int?
+    /// Whether ``select(item:)`` has chosen another item than the primary one.
+    package var hasChosen: Bool { chosenItem != nil }
+    /// The index of the primary item, once it is known.
+    private var primaryItem: Int?
     /// The index of the selected item.
-    package private(set) var selectedItem = 0
+    package var selectedItem: Int { chosenItem ?? primary }
+    /// The index of the primary item.
+    private var primary: Int {
+        if let primaryItem { return primaryItem }
+        guard info.hasItems || hasChosen, coder.roles.contains(.items), let items = try? items() else { return 0 }
+        let index = items.first { $0.facts?.role == .primary }?.index ?? 0
+        if source.isComplete { primaryItem = index }
+        return index
+    }
     /// The limits, options and warnings of the session.
     public let context: SessionContext
     let source: ImageSource
@@ -46,12 +60,12 @@ public final class DecodeSession {
         self.info = info
         try LimitCheck.examine(info, source, context.limits, roles: ranked.descriptor.roles)
         pool = (decoder as? ImportedDecoder)?.pool ?? .shared
-        sequence = Self.sequence(ranked, source, context, info, decoder, pool, item: 0)
+        sequence = Self.sequence(ranked, source, context, info, decoder, pool, item: nil)
     }
 
     private static func sequence(
         _ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext, _ info: ImageInfo,
-        _ decoder: any FrameDecoder, _ pool: PixelBufferPool, item: Int
+        _ decoder: any FrameDecoder, _ pool: PixelBufferPool, item: Int?
     ) -> FrameSequence {
         FrameSequence(
             info, decoder, context, pool, isIncremental: ranked.descriptor.roles.contains(.incremental),
@@ -60,7 +74,7 @@ public final class DecodeSession {
         ) { () throws(CoderError) in
             let decoder = try ranked.coder.makeDecoder(source, context)
             _ = try decoder.readHeader()
-            if item != 0 { try decoder.select(item: item) }
+            if let item { try decoder.select(item: item) }
             return decoder
         }
     }
@@ -70,7 +84,8 @@ public final class DecodeSession {
     /// - Throws: `.invalidArgument` if there is no such item; `.refused` if it cannot be decoded. The previous item
     ///   then stays selected.
     public func select(item index: Int) throws(CoderError) {
-        if index == selectedItem { return }
+        let primary = self.primary
+        if index == chosenItem ?? primary { return }
         guard coder.roles.contains(.items) else {
             throw .invalidArgument("there is no item \(index)", hint: "this format stores one image")
         }
@@ -81,11 +96,11 @@ public final class DecodeSession {
             throw .invalidArgument(
                 "there is no item \(index)", hint: "coderhost info --items lists them, counted from 0")
         }
-        if index != 0 { try decoder.select(item: index) }
+        try decoder.select(item: index)
         let chosen = try decoder.readHeader()
         try LimitCheck.examine(chosen, source, context.limits, roles: coder.roles)
         info = chosen
-        selectedItem = index
+        chosenItem = index == primary ? nil : index
         settled = nil
         shapeNotes = ShapeNotes()
         suspended = nil

@@ -89,6 +89,7 @@ struct FramesExtraction {
                 try FileSink(path: path, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
             }
             let entries = try write(session, file, &subject, &outputs)
+            try session.warnOfOtherItems("extracted")
             if let timing, let sink {
                 try TimingFile(loopCount: session.info.loopCount, frames: entries).write(to: sink, named: timing)
             }

@@ -27,7 +27,8 @@ internal import ImageModel
 
     /// The selected item.
     private struct Selection {
-        var index = 0
+        /// The index of an item that was selected; nil before.
+        var index: Int?
         /// The facts of the item; nil before the header.
         var info: ImageInfo?
         /// The facts of item 0, if another item is selected.
@@ -170,7 +171,7 @@ internal import ImageModel
 
     func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
         let (decoder, info) = try opened("scaled_size")
-        if selection.index != 0, hasThumbnails { return info.size }
+        if isAtThumbnail { return info.size }
         let size = progress.frame?.rect.size ?? info.size
         if info.isScalable { return decoder.scaledSize(atLeast: wanted, of: size) }
         let least = PixelSize(min(max(1, wanted.width), size.width), min(max(1, wanted.height), size.height))
@@ -224,7 +225,7 @@ internal import ImageModel
         let fresh = try makeDecoder()
         _ = try patiently { () throws(CoderError) in
             let info = try fresh.readHeader()
-            if selection.index != 0, let items = fresh as? any ItemDecoder { try items.select(item: selection.index) }
+            if let index = selection.index, let items = fresh as? any ItemDecoder { try items.select(item: index) }
             return info
         }
         decoder = fresh
@@ -293,7 +294,7 @@ internal import ImageModel
 
     var hasItems: Bool { setup.coder.decoder is any ItemDecoder.Type || hasThumbnails }
     private var hasThumbnails: Bool { setup.coder.decoder is any ThumbnailDecoder.Type }
-    private var isAtThumbnail: Bool { selection.index != 0 && hasThumbnails }
+    private var isAtThumbnail: Bool { selection.index ?? 0 != 0 && hasThumbnails }
 
     func itemCount() throws(CoderError) -> Int? {
         guard let decoder = try opened("count").decoder as? any ItemDecoder else { return nil }
@@ -344,7 +345,7 @@ internal import ImageModel
 
     private func decodeThumbnail(into surface: borrowing Surface) throws(CoderError) -> cpi_status {
         guard let decoder = decoder as? any ThumbnailDecoder else { throw outOfSequence("decode") }
-        let index = selection.index - 1
+        let index = (selection.index ?? 0) - 1
         try patiently { () throws(CoderError) in try decoder.decodeThumbnail(at: index, into: surface) }
         progress.dirty = PixelRect(surface.size)
         state = .decoded

@@ -122,7 +122,8 @@ package struct OutputTarget {
             if arguments.operands.count > 1 && FileStatus.of(text)?.isRegular != false {
                 throw UsageError(
                     "cannot write \(arguments.operands.count) inputs to one file, \(text)",
-                    hint: "pass -o a folder, or a template such as '{stem}\(isRemote ? "" : ".png")'")
+                    hint: "pass -o a folder, or a template such as '{stem}\(isRemote ? "" : ".png")'; "
+                        + "frames assemble makes one file of several images")
             }
             kind = .file(text)
         }

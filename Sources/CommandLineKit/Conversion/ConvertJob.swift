@@ -24,7 +24,7 @@ package final class ConvertJob: Sendable {
     /// Whether the selected item is copied without re-encoding.
     func isCopied(_ session: DecodeSession, _ output: OutputTarget.Name) -> Bool {
         style.copiesUnchanged && selection.isEverything && changes.isIdentity && encode.isEmpty
-            && session.selectedItem == 0 && canCopy(session.format, in: output)
+            && !session.hasChosen && canCopy(session.format, in: output)
     }
 
     /// Parses the arguments.

@@ -5,6 +5,7 @@
  *
  *     v  vectors: every size is native            t  tiles: cheap parts and smaller sizes
  *     i  items: pages, a thumbnail, a depth map   m  five channels of 32-bit integers with an RGB offer
+ *     l  the same, with the primary item in the last place
  *     p  rows by the host's threads               a  rows that must be aligned to 64 bytes
  *     e  tasks without end                        n  a task with a positive status
  *     r  a task that starts tasks
@@ -110,7 +111,8 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
                                .bit_depth = 8, .frame_count = 1, .native = d->kind == 'm' ? many : rgb};
     if (d->info.width == 0 || d->info.height == 0) return fail(d, error, CPI_CORRUPT, "it has no pixels");
     if (d->kind == 'v') d->info.flags |= CPI_IMAGE_SCALABLE;
-    if (d->kind == 'i') d->info.flags |= CPI_IMAGE_ITEMS;
+    if (d->kind == 'i' || d->kind == 'l') d->info.flags |= CPI_IMAGE_ITEMS;
+    d->item = d->kind == 'l' ? ITEM_COUNT - 1 : 0;
     if (d->kind == 'm') d->info.bit_depth = 32;
     if (d->kind == 't') {
         d->info.region_cost = CPI_REGION_TILES;
@@ -241,7 +243,11 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     return CPI_OK;
 }
 
-/* ---- items: 0 primary, 1 page, 2 thumbnail of 0, 3 damaged, 4 depth of 0 ---- */
+/* ---- items: 0 primary, 1 page, 2 thumbnail of 0, 3 damaged, 4 depth of 0; with 'l' 0 and 4 change places ---- */
+
+static int is_primary(const cpi_decoder *d, uint32_t index) {
+    return index == (d->kind == 'l' ? ITEM_COUNT - 1 : 0);
+}
 
 static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_image_info *info, cpi_error *error) {
     static const uint32_t roles[ITEM_COUNT] = {CPI_ITEM_PRIMARY, CPI_ITEM_PAGE, CPI_ITEM_THUMBNAIL, CPI_ITEM_PAGE,
@@ -249,19 +255,22 @@ static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_i
     if (index >= ITEM_COUNT) return CPI_END;
     if (index == DAMAGED_ITEM) return say(error, CPI_REFUSED, "its header is damaged");
     item->role = roles[index];
-    item->of = index == 2 || index == 4 ? 0 : CPI_ITEM_NONE;
+    if (d->kind == 'l' && (index == 0 || index == 4)) item->role = roles[4 - index];
+    item->of = item->role == CPI_ITEM_THUMBNAIL || item->role == CPI_ITEM_AUXILIARY ? (d->kind == 'l' ? 4 : 0)
+                                                                                    : CPI_ITEM_NONE;
     item->name = index == 1 ? "second page" : NULL;
-    item->kind = index == 4 ? "urn:example:depth" : NULL;
+    item->kind = item->role == CPI_ITEM_AUXILIARY ? "urn:example:depth" : NULL;
     describe_info(d, info);
-    if (index > 0) info->width = 10 + index;
-    if (index > 0) info->height = 20 + index;
+    if (is_primary(d, index)) return CPI_OK;
+    info->width = 10 + index;
+    info->height = 20 + index;
     return CPI_OK;
 }
 
 static cpi_status select_item(cpi_decoder *d, uint32_t index, cpi_error *error) {
     if (index >= ITEM_COUNT || index == DAMAGED_ITEM) return say(error, CPI_REFUSED, "it cannot be decoded");
     d->info = d->primary;
-    if (index > 0) {
+    if (!is_primary(d, index)) {
         d->info.width = 10 + index;
         d->info.height = 20 + index;
     }

@@ -89,8 +89,10 @@ struct SampleRows {
 
     /// Returns the warnings of losses since the last call, each once.
     mutating func takeWarnings() -> [String] {
-        let cut = isCut && !hasTold.cut ? ["light below 0 or above 1 is cut off; exr.float=true keeps it"] : []
-        let glow = isGlowLost && !hasTold.glow ? ["light without alpha is dropped; exr.float=true keeps it"] : []
+        let cut =
+            isCut && !hasTold.cut ? ["light below 0 or above 1 is cut off; -O exr.float=true keeps it for floats"] : []
+        let glow =
+            isGlowLost && !hasTold.glow ? ["light without alpha is dropped; -O exr.float=true keeps it for floats"] : []
         hasTold = (isCut, isGlowLost)
         return cut + glow
     }
