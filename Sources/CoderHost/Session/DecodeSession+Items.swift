@@ -55,14 +55,14 @@ extension DecodeSession {
     ///   - chosen: the items that the caller requested; nil for the selected one.
     package func warnOfOtherItems(_ verb: String, chosen: Set<Int>? = nil) throws(CoderError) {
         guard info.hasItems || hasChosen else { return }
-        let done = chosen ?? [selectedItem]
+        let selected = selectedItem
+        let done = chosen ?? [selected]
         let listed = try items()
         let others = listed.filter { !done.contains($0.index) }
         if chosen == nil { warnOfImages(among: others, verb) }
         if done.count > 1 || chosen == nil { warnOfUnreadable(others) }
         for other in others {
-            guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? selectedItem),
-                !item.isAlpha
+            guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? selected), !item.isAlpha
             else { continue }
             let name = item.isGainMap ? "item \(other.index), a gain map" : "item \(other.index)"
             context.warn("\(name) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
@@ -74,7 +74,8 @@ extension DecodeSession {
         if images.isEmpty { return }
         context.warn(
             "the file holds \(images.count + 1) images, but only one is \(verb): "
-                + "coderhost info --items lists them, convert --item N writes another one, frames extract --items all")
+                + "coderhost info --items lists them, convert --item N writes another one, frames extract --items writes all"
+        )
     }
 
     private func warnOfUnreadable(_ others: [ListedItem]) {
@@ -90,8 +91,9 @@ extension DecodeSession {
     /// Returns the thumbnails of the selected item.
     func thumbnailItems() throws(CoderError) -> [ListedItem] {
         guard info.hasItems else { return [] }
+        let selected = selectedItem
         return try items().filter { item in
-            item.facts.map { $0.role == .thumbnail && $0.owner ?? selectedItem == selectedItem } == true
+            item.facts.map { $0.role == .thumbnail && $0.owner ?? selected == selected } == true
         }
     }
 

@@ -90,9 +90,9 @@ struct SampleRows {
     /// Returns the warnings of losses since the last call, each once.
     mutating func takeWarnings() -> [String] {
         let cut =
-            isCut && !hasTold.cut ? ["light below 0 or above 1 is cut off; -O exr.float=true keeps it for floats"] : []
+            isCut && !hasTold.cut ? ["light below 0 or above 1 is cut off; the option exr.float=true keeps it"] : []
         let glow =
-            isGlowLost && !hasTold.glow ? ["light without alpha is dropped; -O exr.float=true keeps it for floats"] : []
+            isGlowLost && !hasTold.glow ? ["light without alpha is dropped; the option exr.float=true keeps it"] : []
         hasTold = (isCut, isGlowLost)
         return cut + glow
     }

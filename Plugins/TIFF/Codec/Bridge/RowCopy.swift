@@ -5,19 +5,12 @@ internal import ImageModel
 enum RowCopy {
     /// Copies bytes to the place `offset` of a row.
     static func copy(_ source: RawSpan, _ start: Int, _ count: Int, to row: inout MutableRawSpan, at offset: Int) {
-        precondition(start >= 0 && count >= 0 && start + count <= source.byteCount)
-        precondition(offset >= 0 && offset + count <= row.byteCount)
-        unsafe source.withUnsafeBytes { source in
-            unsafe row.withUnsafeMutableBytes { row in
-                guard let from = source.baseAddress, let to = row.baseAddress else { return }
-                unsafe (to + offset).copyMemory(from: from + start, byteCount: count)
-            }
-        }
+        row.copy(source.extracting(start..<start + count), toByteOffset: offset)
     }
 
     /// Copies bytes to the place `offset` of a row.
     static func copy(_ source: [UInt8], _ start: Int, _ count: Int, to row: inout MutableRawSpan, at offset: Int) {
-        unsafe copy(source.span.bytes, start, count, to: &row, at: offset)
+        row.copy(source.span.extracting(start..<start + count), toByteOffset: offset)
     }
 
     /// Copies bytes of a row to the place `offset` of a block.
