@@ -147,6 +147,18 @@ import Testing
         #expect(try Self.decoded(bytes).pixels == image.packed)
     }
 
+    /// 2835 pixels per meter are 72.009 per inch: the nearest number of meters to 72.
+    @Test(arguments: [(2835, 72), (11_811, 300), (3780, 96)] as [(UInt32, Int)])
+    func `stores whole numbers of pixels per inch`(perMeter: UInt32, perInch: Int) throws {
+        let image = try Self.pixels(.rgb8)
+        let info = ImageInfo(size: image.size, nativeFormat: .rgb8, density: .perMeter(x: perMeter, y: perMeter))
+
+        let bytes = try Self.encoded(image, [:], info: info)
+
+        let fraction = [UInt8(perInch & 255), UInt8(perInch >> 8), 0, 0, 1, 0, 0, 0]
+        #expect(bytes.indices.count { bytes[$0...].starts(with: fraction) } >= 2)
+    }
+
     @Test(arguments: ["on", "off"]) func `keeps metadata`(big: String) throws {
         let source = try TIFFDecoder(
             DecoderSession(source: ByteSource(Fixture.named("tiff/metadata.tif").bytes)))

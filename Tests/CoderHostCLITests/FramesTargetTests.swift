@@ -27,6 +27,17 @@ import Testing
         #expect(names == ["a.gif", "folder"])
     }
 
+    @Test func `come with a warning about the pages that are left out`() throws {
+        place.write(Fixture.named("tiff/three-pages.tif").bytes, to: "b.tif")
+
+        let one = try Tool.run(["frames", "extract", "b.tif", "-o", "b{n}.png"], directory: place.path)
+        let all = try Tool.run(["frames", "extract", "b.tif", "--items", "-o", "c{n}.png"], directory: place.path)
+
+        #expect(one.status == 0 && one.stderr.contains("the file holds 3 images, but only one is extracted"))
+        #expect(all.status == 0 && !all.stderr.contains("only one"), "\(all.stderr)")
+        #expect(names.count { $0.hasPrefix("b") } == 2 && names.count { $0.hasPrefix("c") } == 3, "\(names)")
+    }
+
     @Test func `are not written if a later one exists`() throws {
         place.write([1], to: "p2.png")
 
